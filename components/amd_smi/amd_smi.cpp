@@ -10,14 +10,10 @@
 namespace {
 
 using namespace substrata;
+using namespace sysfs::amd;
 using sysfs::AmdGpuNumber;
 using sysfs::AmdLibraryNumber;
 
-// In the unit of the file, or in one of `by` of them.
-constexpr AmdGpuNumber level(const char* name, const char* file, const char* unit, const char* text,
-                             int64_t by = 1) {
-  return {name, file, nullptr, nullptr, unit, text, 1, by, false, false};
-}
 constexpr AmdGpuNumber temperature(const char* name, const char* label, const char* text) {
   return {name, "sensor/temp@_input", label, nullptr, "degC", text, 1, 1000, false, false};
 }
@@ -25,25 +21,12 @@ constexpr AmdGpuNumber temperature(const char* name, const char* label, const ch
 constexpr AmdGpuNumber clock(const char* name, const char* levels, const char* file, const char* text) {
   return {name, file, nullptr, nullptr, "MHz", text, 1, 1, true, false, levels};
 }
-// The driver counts for a second when the file is read: "<received> <sent> <largest packet>".
-constexpr AmdGpuNumber throughput(const char* name, const char* unit, const char* text, uint32_t word) {
-  return {name, "pcie_bw", nullptr, nullptr, unit, text, 1, 1, false, false, nullptr, word, true, false};
-}
 constexpr AmdGpuNumber limit(const char* name, const char* file, const char* label, const char* text) {
   return {name, file, label, nullptr, "degC", text, 1, 1000, false, false};
 }
 // Lines "ue: 0" and "ce: 2" of a block's file, since the driver was loaded.
 constexpr AmdGpuNumber errors(const char* name, const char* file, const char* key, const char* text) {
   return {name, file, nullptr, nullptr, "errors", text, 1, 1, false, false, nullptr, 0, false, false, key};
-}
-constexpr AmdGpuNumber replays(const char* name) {
-  return {name,    "pcie_replay_count",
-          nullptr, nullptr,
-          "",      "PCI Express packets sent again by",
-          1,       1,
-          false,   false,
-          nullptr, 0,
-          false,   true};
 }
 
 constexpr AmdGpuNumber kNumbers[] = {

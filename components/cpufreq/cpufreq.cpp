@@ -17,37 +17,29 @@ namespace {
 
 using namespace substrata;
 using sysfs::list_folder;
+using sysfs::Quantity;
 
 constexpr const char* kProcessors = "/sys/devices/system/cpu";
 
 // A file of every processor that has the driver.
-struct Quantity {
-  const char* event;
-  const char* file;
-  const char* unit;
-  const char* text;
-  bool counts;
-  int64_t times;
-  EventFlags scope;
-};
 constexpr Quantity kQuantities[] = {
-    {"frequency", "cpufreq/scaling_cur_freq", "Hz", "frequency of", false, 1000, kEventScopeCore},
+    {"frequency", "cpufreq/scaling_cur_freq", "Hz", "frequency of", false, false, 1000, kEventScopeCore},
     {"frequency:lowest", "cpufreq/scaling_min_freq", "Hz",
-     "lowest frequency that the governor may choose for", false, 1000, kEventScopeCore},
+     "lowest frequency that the governor may choose for", false, false, 1000, kEventScopeCore},
     {"frequency:highest", "cpufreq/scaling_max_freq", "Hz",
-     "highest frequency that the governor may choose for", false, 1000, kEventScopeCore},
+     "highest frequency that the governor may choose for", false, false, 1000, kEventScopeCore},
     {"throttled:core", "thermal_throttle/core_throttle_count", "", "times that heat slowed the core of", true,
-     1, kEventScopeCore},
+     false, 1, kEventScopeCore},
     {"throttled:core:time", "thermal_throttle/core_throttle_total_time_ms", "ns",
-     "time that heat slowed the core of", true, 1'000'000, kEventScopeCore},
+     "time that heat slowed the core of", true, false, 1'000'000, kEventScopeCore},
     {"throttled:package", "thermal_throttle/package_throttle_count", "",
-     "times that heat slowed the package of", true, 1, kEventScopePackage},
+     "times that heat slowed the package of", true, false, 1, kEventScopePackage},
     {"throttled:package:time", "thermal_throttle/package_throttle_total_time_ms", "ns",
-     "time that heat slowed the package of", true, 1'000'000, kEventScopePackage},
+     "time that heat slowed the package of", true, false, 1'000'000, kEventScopePackage},
 };
 constexpr Quantity kIdle[] = {
-    {"time", "time", "us", "time spent in an idle state by", true, 1, kEventScopeCore},
-    {"entries", "usage", "", "times that an idle state was entered by", true, 1, kEventScopeCore},
+    {"time", "time", "us", "time spent in an idle state by", true, false, 1, kEventScopeCore},
+    {"entries", "usage", "", "times that an idle state was entered by", true, false, 1, kEventScopeCore},
 };
 
 // The kernel's processors, "cpu0", by the numbers in their names.
@@ -81,13 +73,13 @@ class Processors : public sysfs::NumberFiles {
     for (const std::string& processor : processors(host_)) {
       const std::string folder = sysfs::below_root(host_, kProcessors) + "/" + processor + "/";
       for (const Quantity& quantity : kQuantities)
-        add(quantity, processor + ":" + quantity.event, folder + quantity.file, processor);
+        add(quantity, processor + ":" + quantity.name, folder + quantity.file, processor);
       for (const std::string& state : list_folder(folder + "cpuidle")) {
         const std::string files = folder + "cpuidle/" + state + "/";
         std::string name;
         if (!state.starts_with("state") || !sysfs::read_text(files + "name", &name)) continue;
         for (const Quantity& quantity : kIdle)
-          add(quantity, processor + ":" + sysfs::plain_name(name) + ":" + quantity.event,
+          add(quantity, processor + ":" + sysfs::plain_name(name) + ":" + quantity.name,
               files + quantity.file, processor + " (" + name + ")");
       }
     }
@@ -98,17 +90,11 @@ class Processors : public sysfs::NumberFiles {
   // Nothing where the driver does not have the file.
   void add(const Quantity& quantity, std::string name, std::string path, const std::string& whose) {
     if (sysfs::KeptFile file; file.open(path) == ENOENT) return;
-    sysfs::CatalogueEntry entry;
-    entry.name = std::move(name);
-    entry.text = std::string(quantity.text) + " " + whose;
-    entry.unit = quantity.unit;
-    entry.kind = quantity.counts ? ValueKind::kCount : ValueKind::kGauge;
-    entry.flags = quantity.scope;
     sysfs::NumberSource source;
     source.path = std::move(path);
     source.times = quantity.times;
     source.reads_slowly = true;
-    NumberFiles::add(std::move(entry), std::move(source));
+    NumberFiles::add(sysfs::entry_of(quantity, std::move(name), whose), std::move(source));
   }
 };
 

@@ -17,18 +17,11 @@ using namespace substrata;
 constexpr const char* kFolder = "/sys/cray/pm_counters";
 
 // The end of a file's name decides what it is; what stands before says of which part.
-struct Quantity {
-  std::string_view file;  // "energy", "cpu_energy"
-  const char* event;
-  const char* unit;
-  const char* text;
-  bool counts;
-};
-constexpr Quantity kQuantities[] = {
-    {"energy", "PM_ENERGY", "J", "energy used by", true},
-    {"power_cap", "PM_POWER_CAP", "W", "power cap, 0 for none, of", false},
-    {"power", "PM_POWER", "W", "power used by", false},
-    {"temp", "PM_TEMP", "degC", "temperature of", false},  // not one of HPE's names
+constexpr sysfs::Quantity kQuantities[] = {
+    {"PM_ENERGY", "energy", "J", "energy used by", true},
+    {"PM_POWER_CAP", "power_cap", "W", "power cap, 0 for none, of"},
+    {"PM_POWER", "power", "W", "power used by"},
+    {"PM_TEMP", "temp", "degC", "temperature of"},  // not one of HPE's names
 };
 
 // "" is NODE, "cpu" CPU, "memory" MEMORY, "accel" ACC and "accel2" ACC2; "" for anything else.
@@ -57,22 +50,18 @@ class Counters : public sysfs::NumberFiles {
   Status scan() {
     const std::string folder = sysfs::below_root(host_, kFolder);
     for (const std::string& file : sysfs::list_folder(folder)) {
-      for (const Quantity& quantity : kQuantities) {
-        if (!std::string_view(file).ends_with(quantity.file)) continue;
-        const std::string part =
-            part_of(std::string_view(file).substr(0, file.size() - quantity.file.size()));
+      for (const sysfs::Quantity& quantity : kQuantities) {
+        const std::string_view end = quantity.file;
+        if (!file.ends_with(end)) continue;
+        const std::string part = part_of(std::string_view(file).substr(0, file.size() - end.size()));
         if (part.empty()) continue;
-        sysfs::CatalogueEntry entry;
-        entry.name = std::string(quantity.event) + ":" + part;
-        entry.text = std::string(quantity.text) + " " + part + " (pm_counters/" + file + ")";
-        entry.unit = quantity.unit;
-        entry.kind = quantity.counts ? ValueKind::kCount : ValueKind::kGauge;
-        entry.flags = kEventScopeNode;
         sysfs::NumberSource source;
         source.path = folder + "/" + file;
         source.renewed = folder + "/freshness";
         source.more_follows = true;  // the unit and the time
-        add(std::move(entry), std::move(source));
+        add(sysfs::entry_of(quantity, std::string(quantity.name) + ":" + part,
+                            part + " (pm_counters/" + file + ")"),
+            std::move(source));
       }
     }
     return kSuccess;

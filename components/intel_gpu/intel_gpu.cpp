@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "gpus.hpp"
 #include "perf_events/note.hpp"
 #include "sysfs/files_and.hpp"
@@ -150,12 +151,7 @@ constexpr SubstrateTable kTable = [] {
 }  // namespace
 
 Status substrata::intel_gpu::open_over(const Host* host, const perf::Kernel& kernel, Device** out) noexcept {
-  return guarded([&]() -> Status {
-    auto device = std::make_unique<Gpus>(*host, kernel);
-    if (const Status status = device->scan(); !status.ok()) return status;
-    *out = reinterpret_cast<Device*>(device.release());
-    return kSuccess;
-  });
+  return make_scanned<Gpus>(out, *host, kernel);
 }
 
 SUBSTRATA_PUBLISH(intel_gpu, kTable);

@@ -99,11 +99,9 @@ class MemoryMonitor final : public counting::Monitor {
   std::deque<Model> models_;
 };
 
-constexpr SubstrateTable kTable = counting::table<MemoryMonitor>(
+constexpr SubstrateTable kTable = counting::table<MemoryMonitor, kEvents>(
     {.name = "memory",
-     .summary = "A modelled cache machine on the memory accesses of live programs, traces and workloads",
-     .version = "1",
-     .event_names = counting::kNamesOf<kEvents>});
+     .summary = "A modelled cache machine on the memory accesses of live programs, traces and workloads"});
 
 }  // namespace
 

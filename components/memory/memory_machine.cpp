@@ -37,15 +37,7 @@ constexpr Parameter kParameters[] = {
 };
 
 workloads::SynchronisationCosts costs(const MachineParameters& p) {
-  const Time trip = p.memory_cycles * p.cycle_ps;
-  return {.lock = trip,
-          .unlock = trip,
-          .hand_over = trip,
-          .barrier = trip,
-          .send = trip,
-          .receive = trip,
-          .message = trip,
-          .message_byte = p.cycle_ps};
+  return workloads::SynchronisationCosts::all(p.memory_cycles * p.cycle_ps, p.cycle_ps);
 }
 
 // Publishes at mem.objects where the arrays of this run lie: address, size, and in detail the
@@ -222,9 +214,6 @@ bool parse_machine_parameters(std::string_view text, MachineParameters* out, std
 
 namespace substrata::built_in {
 
-void memory() {
-  static_cast<void>(memory::kSource.try_add());
-  workloads::ListedMachine<memory::Memory>::add();
-}
+void memory() { workloads::ListedMachine<memory::Memory>::add(memory::kSource); }
 
 }  // namespace substrata::built_in

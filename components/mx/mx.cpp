@@ -170,13 +170,12 @@ Status detect(const Host* host) noexcept {
           "them (the substrate myrinet has the same and more under its own)"};
 }
 
-constexpr SubstrateTable kTable =
-    counting::table<Interfaces>({.name = "mx",
-                                 .summary = "Modelled Myrinet interfaces under the names of PAPI's mx",
-                                 .version = "1.0",
-                                 .traits = kOnRequest,
-                                 .detect = detect,
-                                 .event_names = counting::kNamesOf<kEvents>});
+constexpr SubstrateTable kTable = counting::table<Interfaces, kEvents>(
+    {.name = "mx",
+     .summary = "Modelled Myrinet interfaces under the names of PAPI's mx",
+     .version = "1.0",
+     .traits = kOnRequest,
+     .detect = detect});
 
 }  // namespace
 

@@ -54,4 +54,19 @@ class ChosenCounters {
   std::atomic<std::size_t> used_{0};
 };
 
+// What observes for them; the derived one ends the observation before it goes.
+template <class Choice, class Counters, std::size_t Most>
+class ChoosingInstrument : public counting::ObservingInstrument {
+ public:
+  using Choices = ChosenCounters<Choice, Counters, Most>;
+  const counting::Counter* counter(const Choice& choice, std::size_t count) {
+    return choices_.counter(choice, count);
+  }
+
+ protected:
+  using ObservingInstrument::ObservingInstrument;
+
+  Choices choices_;
+};
+
 }  // namespace substrata::myrinet

@@ -110,7 +110,6 @@ class Cluster {
   void run_before(const Time& until);
   // The same until nothing but the clocks' periods is left to happen.
   void run_out();
-  bool at_rest() const noexcept { return under_way_ == 0; }
 
   const ClusterCounts& counts() const noexcept { return counts_; }
   const ClusterParameters& parameters() const noexcept { return parameters_; }
@@ -129,6 +128,9 @@ class Cluster {
   void synchronise();
   // Looks at the clocks' errors now; done at every correction as well.
   void measure_clocks();
+
+  // What the message's packets and its end have in common; the rest stays as it is.
+  static void describe(const Message& message, substrata_transaction& shown) noexcept;
 
  private:
   enum Kind : std::uint32_t {
@@ -274,7 +276,6 @@ class Cluster {
   void on_answered();
   void on_table_seen(std::uint32_t node);
 
-  static void describe(const Message& message, substrata_transaction& shown) noexcept;
   // Before the first stage at a side: is its monitor on?
   static void set_monitored(Packet& packet, bool monitored) noexcept {
     const auto rest = static_cast<std::uint16_t>(packet.shown.flags & ~kNotMonitored);

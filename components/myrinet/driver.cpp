@@ -153,18 +153,13 @@ void Driver::end_in_collective(const Message& message, Time now) {
 
 void Driver::end_message(const Message& message, Time now) {
   substrata_transaction ended{};
+  Cluster::describe(message, ended);
   ended.time = now;
   ended.start = message.cookie;
   ended.address = message.to;
-  ended.site = message.operation;
   ended.detail = packets_of(message.bytes, cluster_.parameters().packet_bytes);
-  ended.initiator = message.from;
-  ended.target = message.to;
   ended.size = message.bytes;
   ended.kind = SUBSTRATA_SEND;
-  ended.program = message.program;
-  ended.phase = message.phase;
-  ended.flags = static_cast<std::uint16_t>(message.flags | SUBSTRATA_FLAG_MODELLED);
   cluster_.completed(message.from, ended);
 }
 

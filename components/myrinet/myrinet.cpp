@@ -147,11 +147,9 @@ class MyrinetMonitor final : public counting::Monitor {
   myrinet::OperationCounters operations_;
 };
 
-constexpr SubstrateTable kTable = counting::table<MyrinetMonitor>(
+constexpr SubstrateTable kTable = counting::table<MyrinetMonitor, kEvents>(
     {.name = "myrinet",
-     .summary = "The firmware monitor of modelled Myrinet interfaces: packets, latencies, faults, clocks",
-     .version = "1",
-     .event_names = counting::kNamesOf<kEvents>});
+     .summary = "The firmware monitor of modelled Myrinet interfaces: packets, latencies, faults, clocks"});
 
 }  // namespace
 

@@ -146,7 +146,7 @@ void OperationRecorder::observe(const substrata_transaction* batch, size_t count
   }
 }
 
-OperationCounters::OperationCounters() : ObservingInstrument(patterns()) {}
+OperationCounters::OperationCounters() : ChoosingInstrument(patterns()) {}
 
 OperationCounters::~OperationCounters() { end_observation(); }
 

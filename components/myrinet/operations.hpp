@@ -136,15 +136,11 @@ struct OperationChoice {
 };
 
 // Counts for every choice that an event asks for; as PacketCounters.
-class OperationCounters final : public counting::ObservingInstrument {
+class OperationCounters final
+    : public ChoosingInstrument<OperationChoice, std::array<counting::Counter, kOperationCounts>, 1024> {
  public:
-  using Choices = ChosenCounters<OperationChoice, std::array<counting::Counter, kOperationCounts>, 1024>;
   OperationCounters();
   ~OperationCounters() override;
-  // As ChosenCounters.
-  const counting::Counter* counter(const OperationChoice& choice, OperationCount count) {
-    return choices_.counter(choice, count);
-  }
 
  protected:
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
@@ -152,7 +148,6 @@ class OperationCounters final : public counting::ObservingInstrument {
  private:
   static void take(Choices::Counting& counting, int own, const substrata_transaction& seen) noexcept;
 
-  Choices choices_;
   ProbeRoles roles_;
 };
 

@@ -50,7 +50,7 @@ void PacketSums::take_clock(const substrata_transaction& set, uint32_t first_nod
 }
 
 PacketCounters::PacketCounters()
-    : ObservingInstrument(std::string(kLanaiProbes) + "," + std::string(kClockProbes)) {}
+    : ChoosingInstrument(std::string(kLanaiProbes) + "," + std::string(kClockProbes)) {}
 
 PacketCounters::~PacketCounters() { end_observation(); }
 

@@ -61,15 +61,10 @@ void set_own_node(int node) noexcept;
 int own_node() noexcept;
 
 // All choices that were asked for. Counters are looked at from any thread.
-class PacketCounters final : public counting::ObservingInstrument {
+class PacketCounters final : public ChoosingInstrument<Choice, PacketSums, 4096> {
  public:
-  using Choices = ChosenCounters<Choice, PacketSums, 4096>;
   PacketCounters();
   ~PacketCounters() override;
-  // As ChosenCounters.
-  const counting::Counter* counter(const Choice& choice, Count count) {
-    return choices_.counter(choice, count);
-  }
 
  protected:
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
@@ -78,7 +73,6 @@ class PacketCounters final : public counting::ObservingInstrument {
   void take(Choices::Counting& counting, const ProbeRole& role, uint32_t first_node,
             const substrata_transaction& stage) noexcept;
 
-  Choices choices_;
   ProbeRoles roles_;
 };
 

@@ -161,7 +161,6 @@ class Layout {
   }
   static constexpr uint32_t sums_in_row(uint32_t latency) noexcept { return latency * kSumWords; }
   // The first word of the row of that number.
-  size_t row_words() const noexcept { return row_words_; }
   size_t row_at(uint32_t number) const noexcept { return size_t{number} * row_words_; }
   uint32_t row(Group group, uint32_t x) const noexcept {
     const uint32_t before = group == Group::kLength ? 0

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "access_records.hpp"
+#include "base/raised.hpp"
 #include "feed/compact.hpp"
 #include "last_run.hpp"
 #include "machine.hpp"
@@ -41,17 +42,6 @@ constexpr std::size_t kBacklog = 16384;
 // Is this thread running the followed machine right now? A handler it calls may read counters, and gets what
 // has been counted so far.
 thread_local bool running_here = false;
-
-class Running {
- public:
-  Running() noexcept : before_(running_here) { running_here = true; }
-  ~Running() { running_here = before_; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  const bool before_;
-};
 
 // The names of variables and heap objects. They are asked for once each, as long as one report takes.
 class Names {
@@ -86,7 +76,7 @@ class LiveAdapter {
   }
   ~LiveAdapter() {
     {
-      const Running running;
+      const Raised running(running_here);
       observer_.destroy();
     }
     const std::lock_guard lock(mutex_);
@@ -107,13 +97,13 @@ class LiveAdapter {
   }
 
   void drain() {
-    const Running running;
+    const Raised running(running_here);
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
   }
   void refresh() {
-    const Running running;
+    const Raised running(running_here);
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
@@ -193,7 +183,7 @@ class LiveAdapter {
     } else if (!lock.try_lock()) {
       return;
     }
-    const Running running;
+    const Raised running(running_here);
     const Rack::Use use(Rack::instance());
     collect();
     merge_->run(kPatience);
@@ -290,7 +280,7 @@ void drain_live() noexcept {
   try {
     const std::unique_lock lock(current().mutex, std::try_to_lock);
     if (!lock.owns_lock() || current().adapter == nullptr) return;
-    const Running running;
+    const Raised running(running_here);
     substrata_flush();
     current().adapter->drain();
   } catch (...) {
@@ -302,7 +292,7 @@ void refresh_live_findings() {
   if (running_here) return;
   const std::unique_lock lock(current().mutex, std::try_to_lock);
   if (!lock.owns_lock() || current().adapter == nullptr) return;
-  const Running running;
+  const Raised running(running_here);
   substrata_flush();
   current().adapter->refresh();
 }

@@ -243,15 +243,7 @@ constexpr Parameter kParameters[] = {
 };
 
 workloads::SynchronisationCosts costs(const Parameters& p) {
-  const Time trip = kSynchronisationCycles * p.bus_ps;
-  return {.lock = trip,
-          .unlock = trip,
-          .hand_over = trip,
-          .barrier = trip,
-          .send = trip,
-          .receive = trip,
-          .message = trip,
-          .message_byte = p.bus_ps / 8};
+  return workloads::SynchronisationCosts::all(kSynchronisationCycles * p.bus_ps, p.bus_ps / 8);
 }
 
 }  // namespace
@@ -489,9 +481,6 @@ struct Numachine {
 
 namespace substrata::built_in {
 
-void numachine() {
-  static_cast<void>(numachine::kSource.try_add());
-  workloads::ListedMachine<numachine::Numachine>::add();
-}
+void numachine() { workloads::ListedMachine<numachine::Numachine>::add(numachine::kSource); }
 
 }  // namespace substrata::built_in

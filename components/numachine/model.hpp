@@ -5,7 +5,6 @@
 #include <substrata/feed.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,65 +15,15 @@
 
 #include "execution.hpp"
 #include "invalidation_estimates.hpp"
+#include "parameters.hpp"
 #include "protocol.hpp"
 #include "rack.hpp"
+#include "truth.hpp"
 
 namespace substrata::numachine {
 
 inline constexpr client::feed::Source kSource = client::feed::Source::simulated(
     "numachine", "a NUMAchine multiprocessor: stations, network caches, rings");
-
-// Picoseconds of the model.
-using Time = std::uint64_t;
-
-// Sources: "thesis" is Lemieux's thesis; "own" are round numbers of ours, where it gives none.
-struct Parameters {
-  ProtocolShape shape;                     // line: own; pages: own
-  std::uint64_t cache_bytes = 1 << 20;     // thesis, section 4.4.5
-  std::uint64_t network_bytes = 4 << 20;   // own
-  std::uint64_t primary_bytes = 16 << 10;  // R4400's data cache
-  std::uint64_t primary_line = 32;         // own
-  // Lines whose data have the other of the two protocols (section 4.1).
-  std::uint64_t other_first = 0, other_lines = 0;
-  bool warm = false;  // caches begin full of an earlier program's lines
-  // Lines that are not cached: their words are read and written in memory (section 3.3.2).
-  std::uint64_t uncached_first = 0, uncached_lines = 0;
-  // Lines whose loads say that a store is likely, and come with ownership (section 3.3.2).
-  std::uint64_t intent_first = 0, intent_lines = 0;
-  // Lines that the program asks for by a hint when it uses the line before (section 3.3.2).
-  std::uint64_t prefetch_first = 0, prefetch_lines = 0;
-  bool prefetches_own = false;  // with ownership, whatever loads of the line say
-  // The time of a write that lacks ownership may be filled with computation, as under weak consistency (section 3.3.2).
-  bool weak_consistency = false;
-  bool waits_for_writes = true;  // figure 4.8b's circuit lets a write between probe and read pass
-  bool traces_buses = false;     // the bus-transaction tracing board (section 5.2)
-  // Processor cycles that a store right after a load waits for it; off, as workloads do not report what depends
-  // on what.
-  std::uint64_t slip_cycles = 0;
-  static constexpr Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
-  static constexpr Time processor_ps = 6'667;  // 150 MHz, thesis, section 4.1
-  std::uint64_t secondary_stall =
-      6;  // processor cycles of a primary miss that the secondary cache serves, own
-  std::uint64_t snoop_stall =
-      6;  // processor cycles an intervention or invalidation takes from its target, own
-  std::uint64_t invalidate_window =
-      34;  // processor cycles within which an invalidation is served, section 4.4.4
-  // Bus cycles.
-  std::uint64_t fifo_cycles = 2;            // through the processor card's or memory card's FIFO, own
-  std::uint64_t lookup_cycles = 4;          // of a block's state, own
-  std::uint64_t memory_cycles = 12;         // to read or write a block, own
-  std::uint64_t intervention_cycles = 8;    // for a processor to give up its dirty line, own
-  std::uint64_t ring_interface_cycles = 3;  // onto or off a ring, own
-  std::uint64_t retry_cycles = 16;          // after a negative acknowledgement, own
-  std::uint32_t stations_per_ring = 4;      // own
-  // Bus cycles of a read miss that the processor fills with other work (item 19 of table 4.10); the R4400:
-  // none.
-  std::uint64_t overlap_cycles = 0;
-  std::uint64_t exception_cycles = 8;   // processor cycles killed by an interrupt, one pipeline's depth, own
-  std::uint64_t restart_cycles = 8;     // and to fill it again, own
-  std::uint64_t informing_cycles = 10;  // of a miss handler (section 3.3.1: "a 10-cycle miss handler")
-  ExecutionParameters execution;
-};
 
 // Times at which a resource is taken. A request may come for a time before what is taken already.
 class Calendar {
@@ -87,73 +36,6 @@ class Calendar {
   static constexpr std::size_t kMostTaken = 16;  // before what is over is removed
   std::vector<std::pair<Time, Time>> taken_;     // in order, apart
 };
-
-// What the model knows for certain of one processor; the monitors only estimate some of it.
-struct Truth {
-  std::uint64_t loads = 0;
-  std::uint64_t stores = 0;
-  std::uint64_t pipeline[16] = {};  // processor cycles in each state of table 2.3
-  std::uint64_t primary_misses = 0;
-  std::uint64_t misses[4] = {};              // by MissType
-  std::uint64_t miss_cycles[4] = {};         // bus cycles, by MissType
-  std::uint64_t ownership_unsuccessful = 0;  // ended by a time-out
-  std::uint64_t reads = 0;
-  std::uint64_t read_exclusives = 0;
-  std::uint64_t read_cycles = 0;  // bus cycles
-  std::uint64_t read_exclusive_cycles = 0;
-  std::uint64_t upgrades = 0;
-  std::uint64_t updates = 0;
-  std::uint64_t write_backs = 0;
-  std::uint64_t nacks = 0;
-  std::uint64_t nacked_requests = 0;
-  std::uint64_t nack_cycles = 0;
-  std::uint64_t bus_wait_cycles = 0;
-  std::uint64_t local = 0;
-  std::uint64_t remote = 0;
-  std::uint64_t network_cache_hits = 0;
-  std::uint64_t responses[32] = {};  // by RSR
-  std::uint64_t invalidation_hits = 0;
-  std::uint64_t invalidation_hits_estimated = 0;
-  std::uint64_t invalidation_misses_estimated = 0;
-  std::uint64_t apparent_miss_cycles = 0;  // processor cycles
-  std::uint64_t whole_miss_cycles = 0;     // processor cycles, before overlap
-  std::uint64_t exceptions = 0;
-  std::uint64_t restart_cycles = 0;
-  std::uint64_t branches_mispredicted = 0;
-  std::uint64_t branches = 0;  // that a followed program published
-  std::uint64_t tlb_misses = 0;
-  std::uint64_t tlb_cycles = 0;  // processor cycles from these to the access
-  std::uint64_t nops = 0;
-  std::uint64_t profiling_instructions = 0;
-  std::uint64_t informed = 0;    // miss handlers called
-  std::uint64_t bus_errors = 0;  // requests that a time-out ended
-  std::uint64_t uncached_reads = 0;
-  std::uint64_t uncached_writes = 0;
-  std::uint64_t uncached_cycles = 0;     // bus cycles of the reads
-  std::uint64_t prefetches = 0;          // requests that hints made
-  std::uint64_t prefetches_dropped = 0;  // of these, refused ones
-
-  std::uint64_t instructions() const noexcept {
-    return pipeline[0] + pipeline[1] + pipeline[2] + pipeline[3] + pipeline[4] + pipeline[12];
-  }
-};
-
-// How a line is used by those who miss on it.
-struct alignas(64) LineProfile {
-  std::uint64_t line = 0;
-  std::uint32_t other_misses = 0;
-  std::uint32_t invalidation_misses = 0;
-  std::uint32_t ownership_misses = 0;
-  std::uint32_t writes = 0;         // of all these misses, stores and what asked for ownership
-  std::uint32_t invalidations = 0;  // that hit copies
-  std::uint32_t nacks = 0;
-  std::uint64_t queue_cycles = 0;
-  std::uint64_t writers = 0;             // processors (modulo 64) of these
-  std::uint64_t readers = 0;             // and of the others
-  std::array<std::uint64_t, 8> words{};  // processors that missed on each eighth of the line
-};
-
-using LineProfiles = std::vector<LineProfile, LargePages<LineProfile>>;
 
 // Decides whether a miss handler is called (informing memory operations with TRIGGER pin, section 3.3.3).
 struct MissInformer {

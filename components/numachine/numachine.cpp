@@ -189,14 +189,12 @@ Status disarm(Set* set, uint32_t position) noexcept {
   return kSuccess;
 }
 
-constexpr SubstrateTable kTable = counting::table<NumachineMonitor>(
+constexpr SubstrateTable kTable = counting::table<NumachineMonitor, kEvents>(
     {.name = "numachine",
      .summary = "The performance monitors of a modelled NUMAchine multiprocessor",
-     .version = "1",
      .traits = kHardwareInterrupt,
      .arm = arm,
-     .disarm = disarm,
-     .event_names = counting::kNamesOf<kEvents>});
+     .disarm = disarm});
 
 }  // namespace
 

@@ -164,18 +164,9 @@ class Protocol {
   // The state of a line in a station's network cache.
   BlockState network_state(std::uint32_t station, std::uint64_t line) const noexcept;
 
-  // For tests. A processor that holds the line modified writes it; what a processor's copy is worth.
-  void note_write(std::uint32_t cpu, std::uint64_t line);
-  bool is_stale(std::uint32_t cpu, std::uint64_t line);
-  std::uint32_t version_of(std::uint32_t cpu, std::uint64_t line) const noexcept {
-    return cache_line(cpu, line).version;
-  }
-  // A message about the first invariant of that line that does not hold, or an empty string.
-  std::string check(std::uint64_t line);
-  // All states of the lines [0, lines), for exhaustive exploration.
-  std::string fingerprint(std::uint64_t lines);
-
  private:
+  friend struct ProtocolCheck;  // of the tests
+
   struct Line {
     std::uint64_t tag = kNoLine;
     std::uint32_t version = 0;

@@ -52,6 +52,20 @@ int describe(const LibraryEntry& entry, substrata_owl_module_info* out) noexcept
 int need_capsule() noexcept { return fail(Code::kInvalid, "there is no capsule"); }
 int need_reader() noexcept { return fail(Code::kInvalid, "there is no reader"); }
 
+// Of a capsule or of a reader.
+template <typename Registers>
+int write_register(Registers& of, const char* name, uint64_t value) {
+  if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
+  return of.write_register(name, value);
+}
+template <typename Registers>
+int write_registers(Registers& of, const char* assignments) noexcept {
+  return guarded([&] {
+    if (assignments == nullptr) return fail(Code::kInvalid, "values for registers are needed");
+    return of.write_registers(assignments);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -175,17 +189,11 @@ int substrata_owl_read_register(substrata_owl_capsule* capsule, const char* name
 }
 
 int substrata_owl_write_register(substrata_owl_capsule* capsule, const char* name, uint64_t value) {
-  if (capsule == nullptr) return need_capsule();
-  if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
-  return capsule->write_register(name, value);
+  return capsule != nullptr ? write_register(*capsule, name, value) : need_capsule();
 }
 
 int substrata_owl_write_registers(substrata_owl_capsule* capsule, const char* assignments) {
-  return guarded([&] {
-    if (capsule == nullptr) return need_capsule();
-    if (assignments == nullptr) return fail(Code::kInvalid, "values for registers are needed");
-    return capsule->write_registers(assignments);
-  });
+  return capsule != nullptr ? write_registers(*capsule, assignments) : need_capsule();
 }
 
 int substrata_owl_read_statistics(substrata_owl_capsule* capsule, substrata_owl_statistics* out) {
@@ -255,17 +263,11 @@ int substrata_owl_reader_wait(substrata_owl_reader* reader, uint32_t millisecond
 }
 
 int substrata_owl_reader_write_register(substrata_owl_reader* reader, const char* name, uint64_t value) {
-  if (reader == nullptr) return need_reader();
-  if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
-  return reader->write_register(name, value);
+  return reader != nullptr ? write_register(*reader, name, value) : need_reader();
 }
 
 int substrata_owl_reader_write_registers(substrata_owl_reader* reader, const char* assignments) {
-  return guarded([&] {
-    if (reader == nullptr) return need_reader();
-    if (assignments == nullptr) return fail(Code::kInvalid, "values for registers are needed");
-    return reader->write_registers(assignments);
-  });
+  return reader != nullptr ? write_registers(*reader, assignments) : need_reader();
 }
 
 int substrata_owl_object_add(const char* name, uint64_t address, uint64_t bytes) {

@@ -16,29 +16,22 @@ namespace {
 
 using namespace substrata;
 using sysfs::EnergyZone;
+using sysfs::Quantity;
 
 // The numbers of a zone (Documentation/power/powercap/powercap.rst) under PAPI's names. Constraint 0 is the
 // long-term limit (PAPI's A), constraint 1 the short-term one (B).
-struct Quantity {
-  const char* name;
-  const char* file;
-  const char* unit;
-  const char* text;
-  bool is_limit;
-};
 constexpr Quantity kQuantities[] = {
-    {"ENERGY_UJ", "energy_uj", "uJ", "energy used by", false},
-    {"MAX_ENERGY_RANGE_UJ", "max_energy_range_uj", "uJ", "where the energy counter starts again, of", false},
-    {"MAX_POWER_A_UW", "constraint_0_max_power_uw", "uW", "highest long-term power limit of", false},
-    {"POWER_LIMIT_A_UW", "constraint_0_power_limit_uw", "uW", "long-term power limit of", true},
-    {"TIME_WINDOW_A_US", "constraint_0_time_window_us", "us", "time window of the long-term limit of", false},
-    {"MAX_POWER_B_UW", "constraint_1_max_power_uw", "uW", "highest short-term power limit of", false},
-    {"POWER_LIMIT_B_UW", "constraint_1_power_limit_uw", "uW", "short-term power limit of", true},
-    {"TIME_WINDOW_B", "constraint_1_time_window_us", "us", "time window of the short-term limit of", false},
-    {"ENABLED", "enabled", "", "1 if the limits are enforced, of", false},
-    {"NAME", "name", "", "name of", false},
+    {"ENERGY_UJ", "energy_uj", "uJ", "energy used by", true},
+    {"MAX_ENERGY_RANGE_UJ", "max_energy_range_uj", "uJ", "where the energy counter starts again, of"},
+    {"MAX_POWER_A_UW", "constraint_0_max_power_uw", "uW", "highest long-term power limit of"},
+    {"POWER_LIMIT_A_UW", "constraint_0_power_limit_uw", "uW", "long-term power limit of", false, true},
+    {"TIME_WINDOW_A_US", "constraint_0_time_window_us", "us", "time window of the long-term limit of"},
+    {"MAX_POWER_B_UW", "constraint_1_max_power_uw", "uW", "highest short-term power limit of"},
+    {"POWER_LIMIT_B_UW", "constraint_1_power_limit_uw", "uW", "short-term power limit of", false, true},
+    {"TIME_WINDOW_B", "constraint_1_time_window_us", "us", "time window of the short-term limit of"},
+    {"ENABLED", "enabled", "", "1 if the limits are enforced, of"},
+    {"NAME", "name", "", "name of"},
 };
-constexpr uint32_t kEnergy = 0;
 constexpr uint32_t kName = sizeof kQuantities / sizeof kQuantities[0] - 1;
 
 class Zones : public sysfs::NumberFiles {
@@ -68,14 +61,11 @@ class Zones : public sysfs::NumberFiles {
     for (uint32_t i = 0; i <= kName; ++i) {
       const Quantity& quantity = kQuantities[i];
       if (std::find(present.begin(), present.end(), quantity.file) == present.end()) continue;
-      sysfs::CatalogueEntry entry;
-      entry.name = std::string(quantity.name) + ":" + place;
+      sysfs::CatalogueEntry entry =
+          sysfs::entry_of(quantity, std::string(quantity.name) + ":" + place,
+                          zone.content + " (" + sysfs::last_part(zone.folder) + ")");
       // By content, since zone numbers move when a machine has a psys zone.
       entry.aliases.push_back(std::string(quantity.name) + ":" + zone.content);
-      entry.text =
-          std::string(quantity.text) + " " + zone.content + " (" + sysfs::last_part(zone.folder) + ")";
-      entry.unit = quantity.unit;
-      entry.kind = i == kEnergy ? ValueKind::kCount : ValueKind::kGauge;
       entry.flags = kEventScopePackage;
       if (i == kName) {
         add_unavailable(std::move(entry), "a zone's name is not a number; this one is " + zone.content);
@@ -85,8 +75,8 @@ class Zones : public sysfs::NumberFiles {
       source.path = zone.folder + "/" + quantity.file;
       source.permission = sysfs::kEnergyIsForRoot;
       // As in PAPI, limits of a package as a whole are what can be set.
-      if (quantity.is_limit && zone.path.size() == 1) source.written = source.path;
-      if (i == kEnergy && zone.range_uj > 0) {
+      if (quantity.is_written && zone.path.size() == 1) source.written = source.path;
+      if (quantity.counts && zone.range_uj > 0) {
         source.wrap = sysfs::Wrap::kRange;
         source.range = static_cast<uint64_t>(zone.range_uj);
       }

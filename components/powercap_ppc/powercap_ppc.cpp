@@ -13,16 +13,11 @@ using namespace substrata;
 
 constexpr const char* kFolder = "/sys/firmware/opal/powercap/system-powercap";
 
-struct Quantity {
-  const char* event;
-  const char* file;
-  const char* text;
-  bool is_written;
-};
-constexpr Quantity kQuantities[] = {
-    {"MIN_POWER", "powercap-min", "lowest power cap that the machine takes", false},
-    {"MAX_POWER", "powercap-max", "highest power cap that the machine takes", false},
-    {"CURRENT_POWER", "powercap-current", "power cap that is set now (not the power that is used)", true},
+constexpr sysfs::Quantity kQuantities[] = {
+    {"MIN_POWER", "powercap-min", "W", "lowest power cap that the machine takes"},
+    {"MAX_POWER", "powercap-max", "W", "highest power cap that the machine takes"},
+    {"CURRENT_POWER", "powercap-current", "W", "power cap that is set now (not the power that is used)",
+     false, true},
 };
 
 class Cap : public sysfs::NumberFiles {
@@ -39,11 +34,11 @@ class Cap : public sysfs::NumberFiles {
 
   Status scan() {
     const std::string folder = sysfs::below_root(host_, kFolder) + "/";
-    for (const Quantity& quantity : kQuantities) {
+    for (const sysfs::Quantity& quantity : kQuantities) {
       sysfs::CatalogueEntry entry;
-      entry.name = quantity.event;
+      entry.name = quantity.name;
       entry.text = quantity.text;
-      entry.unit = "W";
+      entry.unit = quantity.unit;
       entry.flags = kEventScopeNode;
       sysfs::NumberSource source;
       source.path = folder + quantity.file;

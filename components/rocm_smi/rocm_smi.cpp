@@ -8,21 +8,15 @@
 namespace {
 
 using namespace substrata;
+using namespace sysfs::amd;
 using sysfs::AmdGpuNumber;
 using sysfs::AmdLibraryNumber;
 
-constexpr AmdGpuNumber level(const char* name, const char* file, const char* unit, const char* text) {
-  return {name, file, nullptr, nullptr, unit, text, 1, 1, false, false};
-}
 constexpr AmdGpuNumber temperature(const char* name, const char* file, const char* label, const char* text) {
   return {name, file, label, nullptr, "mdegC", text, 1, 1, false, false};
 }
 constexpr AmdGpuNumber clock(const char* name, const char* levels, const char* file, const char* text) {
   return {name, file, nullptr, nullptr, "Hz", text, 1'000'000, 1, true, false, levels};
-}
-// The driver counts for a second when the file is read: "<received> <sent> <largest packet>".
-constexpr AmdGpuNumber throughput(const char* name, const char* unit, const char* text, uint32_t word) {
-  return {name, "pcie_bw", nullptr, nullptr, unit, text, 1, 1, false, false, nullptr, word, true, false};
 }
 
 constexpr AmdGpuNumber kNumbers[] = {
@@ -67,8 +61,7 @@ constexpr AmdGpuNumber kNumbers[] = {
     throughput("pci_throughput_sent:device=*", "packets/s",
                "packets sent over PCI Express, in a second that the read waits, by", 1),
     throughput("pci_throughput_max_packet:device=*", "bytes", "largest packet over PCI Express of", 2),
-    {"pci_replay_counter:device=*", "pcie_replay_count", nullptr, nullptr, "",
-     "PCI Express packets sent again by", 1, 1, false, false, nullptr, 0, false, true},
+    replays("pci_replay_counter:device=*"),
 };
 
 // What the files lack.

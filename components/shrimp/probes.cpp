@@ -24,60 +24,58 @@ Probes::Probes(uint32_t nodes) {
   }
 }
 
-void Probes::bus(uint32_t node, BusUse use, uint32_t bytes, uint64_t asked, uint64_t begun,
-                 uint64_t end) noexcept {
-  substrata_publisher* const publisher = buses_[node].get();
-  substrata_transaction* const slot = substrata_reserve(publisher);
+template <typename Fill>
+void Probes::publish(const client::feed::Publisher& publisher, const Fill& fill) noexcept {
+  substrata_transaction* const slot = publisher.reserve();
   if (slot == nullptr) return;
   *slot = {};
-  slot->time = end;
-  slot->start = begun;
-  slot->detail = begun - asked;
-  slot->initiator = node;
-  slot->target = node;
-  slot->size = bytes;
-  slot->kind = static_cast<uint16_t>(use);
-  slot->flags = SUBSTRATA_FLAG_MODELLED;
-  substrata_commit(publisher);
+  fill(*slot);
+  publisher.commit();
   ++published_;
 }
 
+void Probes::bus(uint32_t node, BusUse use, uint32_t bytes, uint64_t asked, uint64_t begun,
+                 uint64_t end) noexcept {
+  publish(buses_[node], [&](substrata_transaction& shown) {
+    shown.time = end;
+    shown.start = begun;
+    shown.detail = begun - asked;
+    shown.initiator = node;
+    shown.target = node;
+    shown.size = bytes;
+    shown.kind = static_cast<uint16_t>(use);
+    shown.flags = SUBSTRATA_FLAG_MODELLED;
+  });
+}
+
 void Probes::arrived(const Packet& packet) noexcept {
-  substrata_publisher* const publisher = publishers_[packet.receiver].get();
-  substrata_transaction* const slot = substrata_reserve(publisher);
-  if (slot == nullptr) return;
-  *slot = {};
-  slot->time = packet.time;
-  slot->start = packet.stamped;
-  slot->address = packet.address;
-  slot->detail = packet.detail;
-  slot->initiator = packet.sender;
-  slot->target = packet.receiver;
-  slot->size = packet.size;
-  slot->kind = packet.kind;
-  slot->state = SUBSTRATA_ARRIVED;
-  slot->phase = packet.phase;
-  slot->flags = packet.flags;
-  substrata_commit(publisher);
-  ++published_;
+  publish(publishers_[packet.receiver], [&](substrata_transaction& shown) {
+    shown.time = packet.time;
+    shown.start = packet.stamped;
+    shown.address = packet.address;
+    shown.detail = packet.detail;
+    shown.initiator = packet.sender;
+    shown.target = packet.receiver;
+    shown.size = packet.size;
+    shown.kind = packet.kind;
+    shown.state = SUBSTRATA_ARRIVED;
+    shown.phase = packet.phase;
+    shown.flags = packet.flags;
+  });
 }
 
 void Probes::command(uint32_t from, uint32_t node, Register which, uint64_t value, uint64_t time,
                      uint16_t phase) noexcept {
-  substrata_publisher* const publisher = publishers_[node].get();
-  substrata_transaction* const slot = substrata_reserve(publisher);
-  if (slot == nullptr) return;
-  *slot = {};
-  slot->time = time;
-  slot->address = static_cast<uint64_t>(which);
-  slot->detail = value;
-  slot->initiator = from;
-  slot->target = node;
-  slot->kind = SUBSTRATA_COMMAND;
-  slot->phase = phase;
-  slot->flags = SUBSTRATA_FLAG_MODELLED;
-  substrata_commit(publisher);
-  ++published_;
+  publish(publishers_[node], [&](substrata_transaction& shown) {
+    shown.time = time;
+    shown.address = static_cast<uint64_t>(which);
+    shown.detail = value;
+    shown.initiator = from;
+    shown.target = node;
+    shown.kind = SUBSTRATA_COMMAND;
+    shown.phase = phase;
+    shown.flags = SUBSTRATA_FLAG_MODELLED;
+  });
 }
 
 }  // namespace substrata::shrimp

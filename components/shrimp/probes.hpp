@@ -43,6 +43,9 @@ class Probes {
   uint32_t nodes() const noexcept { return static_cast<uint32_t>(publishers_.size()); }
 
  private:
+  template <typename Fill>
+  void publish(const client::feed::Publisher& publisher, const Fill& fill) noexcept;
+
   std::vector<client::feed::Publisher> publishers_;
   std::vector<client::feed::Publisher> buses_;
   uint64_t published_ = 0;

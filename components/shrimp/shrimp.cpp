@@ -170,15 +170,13 @@ Status disarm(Set* set, uint32_t position) noexcept {
   return kSuccess;
 }
 
-constexpr SubstrateTable kTable = counting::table<ShrimpMonitor>(
+constexpr SubstrateTable kTable = counting::table<ShrimpMonitor, kEvents>(
     {.name = "shrimp",
      .summary =
          "The modelled SHRIMP multicomputer's performance monitors: packets by latency, size, sender, tag",
-     .version = "1",
      .traits = kHardwareInterrupt,
      .arm = arm,
-     .disarm = disarm,
-     .event_names = counting::kNamesOf<kEvents>});
+     .disarm = disarm});
 
 }  // namespace
 

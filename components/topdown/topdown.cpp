@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "methods.hpp"
 #include "perf_events/note.hpp"
 #include "sysfs/sampled_slots.hpp"
@@ -217,12 +218,7 @@ constexpr SubstrateTable kTable = Slots::table({
 }  // namespace
 
 Status substrata::topdown::open_over(const Host* host, const perf::Kernel& kernel, Device** out) noexcept {
-  return guarded([&]() -> Status {
-    auto device = std::make_unique<Processor>(*host, kernel);
-    if (const Status status = device->scan(); !status.ok()) return status;
-    *out = reinterpret_cast<Device*>(device.release());
-    return kSuccess;
-  });
+  return make_scanned<Processor>(out, *host, kernel);
 }
 
 SUBSTRATA_PUBLISH(topdown, kTable);

@@ -1,5 +1,5 @@
 // Capsules and readers of substrata/owl.h with their lifetimes in C++20 types; header-only over the C
-// interface.
+// interface. What is refused throws client::Failure (substrata/result.hpp).
 #ifndef SUBSTRATA_OWL_HPP
 #define SUBSTRATA_OWL_HPP
 
@@ -7,25 +7,15 @@
 #include <substrata/result.hpp>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace substrata::owl_monitor {
 
-// A refusal; what() is the message of substrata_owl_error().
-class Refused : public std::runtime_error {
- public:
-  Refused(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  int code() const noexcept { return code_; }
-
- private:
-  int code_;
-};
-
+// Throws client::Failure for a number below 0, with the message of substrata_owl_error(). Thread-safe.
 inline void demand(int code) {
-  if (code < 0) throw Refused(code, substrata_owl_error());
+  if (code < 0) throw client::Failure({code, substrata_owl_error()});
 }
 
 // A packet with its payload.
@@ -80,9 +70,9 @@ class Capsule {
     options.name = name.empty() ? nullptr : name.c_str();
     demand(substrata_owl_attach(&options, &capsule_));
     if (const int refused = substrata_owl_start(capsule_); refused < 0) {
-      const std::string message = substrata_owl_error();
+      const client::Failure failure({refused, substrata_owl_error()});
       substrata_owl_detach(std::exchange(capsule_, nullptr));
-      throw Refused(refused, message);
+      throw failure;
     }
   }
   ~Capsule() { substrata_owl_detach(capsule_); }

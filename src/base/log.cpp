@@ -44,8 +44,6 @@ void configure_log() noexcept {
   wanted.store(topics, std::memory_order_relaxed);
 }
 
-void set_log_topics(uint32_t topics) noexcept { wanted.store(topics, std::memory_order_relaxed); }
-
 bool log_wanted(uint32_t topic) noexcept { return (wanted.load(std::memory_order_relaxed) & topic) != 0; }
 
 void log_line(uint32_t topic, const char* format, ...) noexcept {

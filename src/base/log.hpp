@@ -19,7 +19,6 @@ enum LogTopic : uint32_t {
 
 // Reads PAPI_DEBUG (topics separated by ',' or ':'); called by library initialisation.
 void configure_log() noexcept;
-void set_log_topics(uint32_t topics) noexcept;
 bool log_wanted(uint32_t topic) noexcept;
 
 // One line to standard error, where wanted. Thread-safe.

@@ -64,11 +64,7 @@ int lengthen_file(int file, uint64_t bytes) noexcept {
   return ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
-int make_shared_file(const char* path, uint64_t bytes) noexcept {
-  return reserved(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), path, bytes);
-}
-
-int make_shared_file_unguessed(char* path, uint64_t bytes) noexcept {
+int make_shared_file(char* path, uint64_t bytes) noexcept {
   return reserved(mkostemp(path, O_NOFOLLOW | O_CLOEXEC), path, bytes);
 }
 

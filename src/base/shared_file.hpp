@@ -16,10 +16,9 @@ SUBSTRATA_PRIVATE_API int reserve_file(int file, uint64_t bytes, uint64_t begin 
 // Makes a file longer without reserving anything: bytes that nobody may touch before they are reserved. As above.
 SUBSTRATA_PRIVATE_API int lengthen_file(int file, uint64_t bytes) noexcept;
 
-// A new file of `bytes`, reserved, for this user only: a descriptor, or -1 and errno. It opens nothing that is
-// there, also no link, and leaves nothing where it fails. Thread-safe.
-int make_shared_file(const char* path, uint64_t bytes) noexcept;
-// The same under a name that cannot be guessed: `path` ends in XXXXXX, which the call replaces.
-SUBSTRATA_PRIVATE_API int make_shared_file_unguessed(char* path, uint64_t bytes) noexcept;
+// A new file of `bytes`, reserved, for this user only, under a name that cannot be guessed: `path` ends in XXXXXX,
+// which the call replaces. A descriptor, or -1 and errno. It opens nothing that is there, and leaves nothing
+// where it fails. Thread-safe.
+SUBSTRATA_PRIVATE_API int make_shared_file(char* path, uint64_t bytes) noexcept;
 
 }  // namespace substrata

@@ -3,6 +3,7 @@
 
 #include <substrata/substrate.h>
 
+#include <memory>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -15,6 +16,17 @@ template <typename Object, typename Opaque, typename... Arguments>
 Status make(Opaque** out, Arguments&&... arguments) noexcept {
   return guarded([&]() -> Status {
     *out = reinterpret_cast<Opaque*>(new Object(std::forward<Arguments>(arguments)...));
+    return kSuccess;
+  });
+}
+
+// Of a device that looks through the machine before it is given out: what its scan() answers.
+template <typename Object, typename... Arguments>
+Status make_scanned(Device** out, Arguments&&... arguments) noexcept {
+  return guarded([&]() -> Status {
+    auto device = std::make_unique<Object>(std::forward<Arguments>(arguments)...);
+    if (const Status status = device->scan(); !status.ok()) return status;
+    *out = reinterpret_cast<Device*>(device.release());
     return kSuccess;
   });
 }

@@ -11,6 +11,7 @@ what it uses.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -172,6 +173,8 @@ def main():
     dot, svg = figures(root)
     text = dot_of(modules)
     if sys.argv[1] == "draw":
+        if missing := [program for program in ("dot", "tred") if shutil.which(program) is None]:
+            sys.exit(f"the picture of the modules needs {' and '.join(missing)}: install Graphviz (Debian: graphviz)")
         with open(dot, "w", encoding="utf-8") as out:
             out.write(text)
         reduced = subprocess.run(["tred"], input=text, capture_output=True, check=True, text=True).stdout

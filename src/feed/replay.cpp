@@ -38,6 +38,25 @@ struct Publishers {
   }
 };
 
+// What a trace says of a source.
+substrata_source_info info_of(const TraceSource& source) {
+  auto info = substrata::client::sized<substrata_source_info>();
+  info.kind = source.kind;
+  info.name = source.name.c_str();
+  info.summary = source.summary.c_str();
+  info.time_base = source.time_base;
+  info.ticks_per_second = source.ticks_per_second;
+  return info;
+}
+
+// Refuses where there is no such one, or no place for it.
+template <typename Item>
+int need(const char* what, const std::vector<Item>* listed, uint32_t index, const void* out) {
+  const size_t count = listed != nullptr ? listed->size() : 0;
+  if (out != nullptr && index < count) return 0;
+  return fail(Code::kInvalid, "%s %u of a trace was asked for; it has %zu", what, index, count);
+}
+
 int open_publisher(const TraceReader& reader, const TraceProbe& probe, uint32_t* number,
                    substrata_publisher** out) {
   const TraceSource& source = reader.sources()[probe.source];
@@ -48,12 +67,8 @@ int open_publisher(const TraceReader& reader, const TraceProbe& probe, uint32_t*
     known.struct_size = sizeof known;
   }
   if (!registered) {
-    auto info = substrata::client::sized<substrata_source_info>();
+    substrata_source_info info = info_of(source);
     info.kind = SUBSTRATA_SOURCE_TRACE;
-    info.name = source.name.c_str();
-    info.summary = source.summary.c_str();
-    info.time_base = source.time_base;
-    info.ticks_per_second = source.ticks_per_second;
     if (const int refused = substrata_source_add(&info)) return refused;
   }
   auto info = substrata::client::sized<substrata_probe_info>();
@@ -102,11 +117,9 @@ int substrata_trace_describe(const substrata_trace* trace, substrata_trace_info*
 }
 
 int substrata_trace_probe(const substrata_trace* trace, uint32_t index, substrata_probe_info* out) {
-  if (trace == nullptr || out == nullptr || index >= trace->reader->probes().size()) {
-    return fail(Code::kInvalid, "probe point %u of a trace was asked for; it has %zu", index,
-                trace != nullptr ? trace->reader->probes().size() : 0);
-  }
-  const TraceProbe& probe = trace->reader->probes()[index];
+  const auto* const all = trace != nullptr ? &trace->reader->probes() : nullptr;
+  if (const int refused = need("probe point", all, index, out)) return refused;
+  const TraceProbe& probe = (*all)[index];
   auto info = substrata::client::sized<substrata_probe_info>();
   info.number = index;
   info.name = probe.name.c_str();
@@ -118,17 +131,9 @@ int substrata_trace_probe(const substrata_trace* trace, uint32_t index, substrat
 }
 
 int substrata_trace_source(const substrata_trace* trace, uint32_t index, substrata_source_info* out) {
-  if (trace == nullptr || out == nullptr || index >= trace->reader->sources().size()) {
-    return fail(Code::kInvalid, "source %u of a trace was asked for; it has %zu", index,
-                trace != nullptr ? trace->reader->sources().size() : 0);
-  }
-  const TraceSource& source = trace->reader->sources()[index];
-  auto info = substrata::client::sized<substrata_source_info>();
-  info.kind = source.kind;
-  info.name = source.name.c_str();
-  info.summary = source.summary.c_str();
-  info.time_base = source.time_base;
-  info.ticks_per_second = source.ticks_per_second;
+  const auto* const all = trace != nullptr ? &trace->reader->sources() : nullptr;
+  if (const int refused = need("source", all, index, out)) return refused;
+  substrata_source_info info = info_of((*all)[index]);
   for (const TraceProbe& probe : trace->reader->probes()) info.probe_count += probe.source == index ? 1 : 0;
   hand_out(info, out);
   return 0;

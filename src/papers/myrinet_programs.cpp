@@ -7,6 +7,8 @@
 #include <map>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "model_runs/workload_run.hpp"
 #include "papers/myrinet_packets.hpp"
@@ -29,6 +31,13 @@ const Unsourced kBuffers{"receive buffers of an interface",
                           "receive_buffers=64"}};
 const Unsourced kMemory{"by how much a busy host memory slows a DMA",
                         {"memory_slowdown=100", "memory_slowdown=150", "memory_slowdown=300"}};
+
+// A latency that contention raises: not where each packet travels as if alone.
+Claim of_contention(const char* id, Statement statement, Criterion criterion,
+                    std::vector<Unsourced> unsourced) {
+  return {id,       std::move(statement), std::move(criterion), Interval::kMean,
+          kNothing, std::move(unsourced), {kAlone, kContention}};
+}
 
 std::string fft(std::uint64_t points) { return "fft:points=" + std::to_string(points); }
 std::string radix(std::uint64_t points) { return "radix:keys=" + std::to_string(8 * points); }
@@ -83,34 +92,26 @@ const std::vector<Size> kFull{{"65536 points, 8 nodes", 65536, 8},
 
 Study study_fft() {
   return {
-      {{"net",
-        {"4.2, figure 6", "NetLatency less LANaiLatency of FFT rises with contention",
-         "from 3 to 4 us to about 9 us"},
-        {"average over all packets; 6 to 13 us are our bounds", "us", 6, 13},
-        Interval::kMean,
-        kNothing,
-        {kBuffers},
-        {kAlone, kContention}},
-       {"source",
-        {"4.2, figure 6",
-         "SourceLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
-         "from below 11 us to over 20 us"},
-        {"average over the packets below 128 bytes that are alike to the idle cluster's: without the word "
-         "behind "
-         "each page, which is slow in an idle cluster, too",
-         "us", 20, kNoBound},
-        Interval::kMean,
-        kNothing,
-        {kBuffers, kMemory},
-        {kAlone, kContention}},
-       {"dest",
-        {"4.2, figure 6", "DestLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
-         "from below 5 us to about 16 us"},
-        {"average over the same packets; 10 to 24 us are our bounds", "us", 10, 24},
-        Interval::kMean,
-        kNothing,
-        {kBuffers, kMemory},
-        {kAlone, kContention}}},
+      {of_contention("net",
+                     {"4.2, figure 6", "NetLatency less LANaiLatency of FFT rises with contention",
+                      "from 3 to 4 us to about 9 us"},
+                     {"average over all packets; 6 to 13 us are our bounds", "us", 6, 13}, {kBuffers}),
+       of_contention(
+           "source",
+           {"4.2, figure 6",
+            "SourceLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
+            "from below 11 us to over 20 us"},
+           {"average over the packets below 128 bytes that are alike to the idle cluster's: without the word "
+            "behind "
+            "each page, which is slow in an idle cluster, too",
+            "us", 20, kNoBound},
+           {kBuffers, kMemory}),
+       of_contention("dest",
+                     {"4.2, figure 6",
+                      "DestLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
+                      "from below 5 us to about 16 us"},
+                     {"average over the same packets; 10 to 24 us are our bounds", "us", 10, 24},
+                     {kBuffers, kMemory})},
       kReduced,
       kFull,
       measure_fft};
@@ -131,29 +132,24 @@ Readings measure_radix(const Case& one) {
 }
 
 Study study_radix() {
-  return {
-      {{"source",
-        {"4.2, figure 11", "SourceLatency of RADIX is very high, since comparing pages keeps the memory busy",
-         "very high (no figure given)"},
-        {"average below 128 bytes without words behind pages, by that of the same packets each alone; 2 is "
-         "ours",
-         "", 2, kNoBound},
-        Interval::kMean,
-        kNothing,
-        {kBuffers, kMemory},
-        {kAlone, kContention}},
-       {"fft",
-        {"4.2, figures 6 and 11", "SourceLatency of RADIX is higher than FFT's",
-         "very high against over 20 us"},
-        {"average below 128 bytes without words behind pages, by FFT's; 5 % more are ours", "", 1.05,
-         kNoBound},
-        Interval::kMean,
-        kNothing,
-        {kBuffers, kMemory},
-        {kAlone, kContention}}},
-      kReduced,
-      kFull,
-      measure_radix};
+  return {{of_contention("source",
+                         {"4.2, figure 11",
+                          "SourceLatency of RADIX is very high, since comparing pages keeps the memory busy",
+                          "very high (no figure given)"},
+                         {"average below 128 bytes without words behind pages, by that of the same packets "
+                          "each alone; 2 is "
+                          "ours",
+                          "", 2, kNoBound},
+                         {kBuffers, kMemory}),
+           of_contention("fft",
+                         {"4.2, figures 6 and 11", "SourceLatency of RADIX is higher than FFT's",
+                          "very high against over 20 us"},
+                         {"average below 128 bytes without words behind pages, by FFT's; 5 % more are ours",
+                          "", 1.05, kNoBound},
+                         {kBuffers, kMemory})},
+          kReduced,
+          kFull,
+          measure_radix};
 }
 
 // Of broadcasts: shorter than the whole rows that are gathered at the end, and than the packets of those.
@@ -206,22 +202,16 @@ Study study_gauss() {
             kNothing,
             {},
             {"broadcast=ring", "the separate sends: the next node passes the line on"}},
-           {"source",
-            {"4.3, figure 14", "SourceLatency of Gauss is very high, because a line is sent seven times",
-             "very high (no figure given)"},
-            {compared, "", 3, kNoBound},
-            Interval::kMean,
-            kNothing,
-            {kBuffers, reading},
-            {kAlone, kContention}},
-           {"lanai",
-            {"4.3, figure 14", "LANaiLatency of Gauss is very high, because a line is sent seven times",
-             "very high (no figure given)"},
-            {compared, "", 3, kNoBound},
-            Interval::kMean,
-            kNothing,
-            {kBuffers, reading},
-            {kAlone, kContention}}},
+           of_contention(
+               "source",
+               {"4.3, figure 14", "SourceLatency of Gauss is very high, because a line is sent seven times",
+                "very high (no figure given)"},
+               {compared, "", 3, kNoBound}, {kBuffers, reading}),
+           of_contention(
+               "lanai",
+               {"4.3, figure 14", "LANaiLatency of Gauss is very high, because a line is sent seven times",
+                "very high (no figure given)"},
+               {compared, "", 3, kNoBound}, {kBuffers, reading})},
           {{"192 unknowns, 8 nodes", 192, 8},
            {"256 unknowns, 4 nodes", 256, 4},
            {"256 unknowns, 8 nodes", 256, 8}},

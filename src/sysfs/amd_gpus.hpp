@@ -52,6 +52,29 @@ struct AmdGpuNumber {
   const char* key = nullptr;  // the beginning of the number's line, where the file has several
 };
 
+namespace amd {
+
+// In the unit of the file, or in one of `by` of them.
+constexpr AmdGpuNumber level(const char* name, const char* file, const char* unit, const char* text,
+                             int64_t by = 1) {
+  return {name, file, nullptr, nullptr, unit, text, 1, by, false, false};
+}
+// The driver counts for a second when the file is read: "<received> <sent> <largest packet>".
+constexpr AmdGpuNumber throughput(const char* name, const char* unit, const char* text, uint32_t word) {
+  return {name, "pcie_bw", nullptr, nullptr, unit, text, 1, 1, false, false, nullptr, word, true, false};
+}
+constexpr AmdGpuNumber replays(const char* name) {
+  return {name,    "pcie_replay_count",
+          nullptr, nullptr,
+          "",      "PCI Express packets sent again by",
+          1,       1,
+          false,   false,
+          nullptr, 0,
+          false,   true};
+}
+
+}  // namespace amd
+
 // A library of AMD's, loaded and started.
 class AmdLibrary {
  public:

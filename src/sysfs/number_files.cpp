@@ -154,6 +154,16 @@ Status NumberSampler::failed(const char* name, int error) const noexcept {
   return refuse_system(error, "%s cannot be read: %s", name, std::strerror(error));
 }
 
+CatalogueEntry entry_of(const Quantity& quantity, std::string name, const std::string& whose) {
+  CatalogueEntry entry;
+  entry.name = std::move(name);
+  entry.text = quantity.text + (" " + whose);
+  entry.unit = quantity.unit;
+  entry.kind = quantity.counts ? ValueKind::kCount : ValueKind::kGauge;
+  entry.flags = quantity.scope;
+  return entry;
+}
+
 Status NumberSampler::add(const Number& number, const char* name, bool counts) {
   const uint32_t position = size();
   File* its = nullptr;

@@ -65,6 +65,19 @@ struct Number {
   std::unique_ptr<Setting> setting;  // of one that can be written
 };
 
+// A row of a substrate's list of events, each the number in one file of each of its parts.
+struct Quantity {
+  const char* name;
+  const char* file;
+  const char* unit;
+  const char* text;  // its beginning: what follows is whose it is
+  bool counts = false;
+  bool is_written = false;
+  int64_t times = 1;
+  EventFlags scope = kEventScopeNode;
+};
+CatalogueEntry entry_of(const Quantity& quantity, std::string name, const std::string& whose);
+
 // The numbers that one eventset selected. See Measurement.
 class NumberSampler {
  public:

@@ -58,15 +58,7 @@ struct SampledSlots {
     return guarded([&]() -> Status { return DeviceT::detect(*host); });
   }
 
-  static Status open(const Host* host, Device** out) noexcept {
-    return guarded([&]() -> Status {
-      auto device = std::make_unique<DeviceT>(*host);
-      const Status status = device->scan();
-      if (!status.ok()) return status;
-      *out = reinterpret_cast<Device*>(device.release());
-      return kSuccess;
-    });
-  }
+  static Status open(const Host* host, Device** out) noexcept { return make_scanned<DeviceT>(out, *host); }
 
   static void close(Device* device) noexcept { delete device_of(device); }
 

@@ -1,4 +1,4 @@
-// How often the calling thread has allocated; -1 in builds with sanitizers, which do not tell.
+// How often the calling thread has allocated; -1 in builds with sanitizers, which do not say.
 #pragma once
 
 long allocations() noexcept;

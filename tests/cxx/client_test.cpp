@@ -37,13 +37,13 @@ static_assert(UnitTraits<Energy>::steps("uJ") == 1 && UnitTraits<Power>::steps("
 static_assert(!UnitTraits<Energy>::steps("uW") && !UnitTraits<Bytes>::steps(""));
 
 // PA-45
-TEST(ClientAmount, TellsItselfInItsUnit) {
+TEST(ClientAmount, ShowsItselfInItsUnit) {
   EXPECT_DOUBLE_EQ((Temperature{48500}.in_units()), 48.5);
   EXPECT_DOUBLE_EQ((Energy{2'500'000} + Energy{500'000}).in_units(), 3.0);
   EXPECT_LT(Power{999}, Power{1000});
 }
 
-TEST(ClientResult, GivesItsValueOrThrowsTheSentence) {
+TEST(ClientResult, GivesItsValueOrThrowsTheMessage) {
   const Result<int> good = 7;
   EXPECT_EQ(good.value(), 7);
   const Result<int> bad = Error{PAPI_EISRUN, "it runs; stop it first"};
@@ -134,7 +134,7 @@ TEST_F(Client, ListsSubstratesAndTheirEventsWithUnitAndOrigin) {
   EXPECT_EQ(library_.event("example:::constant").value().origin, Origin::kMeasured);
 }
 
-TEST_F(Client, AnUnknownNameIsRefusedWithASentence) {
+TEST_F(Client, AnUnknownNameIsRefusedWithAMessage) {
   const Result<Slot<Number>> refused = example_.add("example:::no_such");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, PAPI_ENOEVNT);

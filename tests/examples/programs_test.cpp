@@ -80,11 +80,12 @@ void expect_record(const Outcome& run, std::size_t iterations) {
   ASSERT_GE(run.names.size(), 7U) << run.output;
   EXPECT_EQ((std::vector<std::string>(run.names.begin(), run.names.begin() + 4)),
             (std::vector<std::string>{"time_ns", "rank", "region", "iteration"}));
-  // Every column is told of: unit and origin, or why it is empty.
+  // Every column has a line: unit and origin, or why it is empty.
   for (const std::string& name : run.names) {
-    bool told = false;
-    for (const std::string& line : run.header) told = told || line.starts_with("# column " + name + ":");
-    EXPECT_TRUE(told) << name;
+    bool reported = false;
+    for (const std::string& line : run.header)
+      reported = reported || line.starts_with("# column " + name + ":");
+    EXPECT_TRUE(reported) << name;
   }
   EXPECT_EQ(run.rows.size(), 2 * 2 * iterations);
   // Each rank passes from compute to communicate and back, and its time does not go backwards.
@@ -177,7 +178,7 @@ TEST(Hpl, ModelledTemperatureIsCalledModelled) {
   EXPECT_GT(temperatures, 0) << result.output;
 }
 
-TEST(Fft, WrongArgumentsAreRefusedWithASentence) {
+TEST(Fft, WrongArgumentsAreRefusedWithAMessage) {
   const Outcome result = run(FFT_PROGRAM, "--rows 14 --columns 20 --edge 12");
   EXPECT_NE(result.status, 0);
   EXPECT_THAT(result.output, HasSubstr("--rows is 14, wanted a product of 2, 3 and 5"));

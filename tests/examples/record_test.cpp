@@ -172,7 +172,7 @@ TEST(Arguments, DefaultsHoldUntilGiven) {
   EXPECT_EQ(arguments({"--csv", "a b.csv"}).text("csv"), "a b.csv");
 }
 
-TEST(Arguments, WrongOnesAreRefusedWithASentence) {
+TEST(Arguments, WrongOnesAreRefusedWithAMessage) {
   EXPECT_THROW(arguments({"--sise", "7"}), std::invalid_argument);
   EXPECT_THROW(arguments({"7"}), std::invalid_argument);
   EXPECT_THROW(arguments({"--size"}), std::invalid_argument);

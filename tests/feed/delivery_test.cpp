@@ -12,7 +12,7 @@ namespace substrata::feed::test {
 namespace {
 
 // FE-1
-TEST(Transaction, IsOneCacheLineAndItsAbiIsTold) {
+TEST(Transaction, IsOneCacheLineAndItsAbiIsReported) {
   EXPECT_EQ(sizeof(substrata_transaction), 64u);
   EXPECT_EQ(substrata_feed_abi(), static_cast<uint32_t>(SUBSTRATA_FEED_ABI));
 }
@@ -47,7 +47,7 @@ TEST(ProbePoint, OfOneNameIsOneAndIsListedWithItsSource) {
 }
 
 // FE-2
-TEST(ProbePoint, WithABadNameOrNoSourceIsRefusedWithASentence) {
+TEST(ProbePoint, WithABadNameOrNoSourceIsRefusedWithAMessage) {
   auto wanted = client::sized<substrata_probe_info>();
   wanted.source = "no-such-source";
   wanted.name = "fine.name";
@@ -380,7 +380,7 @@ int run_three(const char* workload, const substrata_run_options* options, substr
 }
 
 // FE-9
-TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
+TEST(Run, FindsMachineAndWorkloadByNameAndReportsWhatIsThere) {
   static auto machine = client::sized<substrata_machine>();
   machine.default_processes = 3;
   machine.max_processes = 8;

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // FE-8
-TEST(LackeyLineParser, TellsTransactionsFromMessagesAndNonsense) {
+TEST(LackeyLineParser, DistinguishesTransactionsFromMessagesAndNonsense) {
   substrata_transaction t;
   ASSERT_EQ(parse_lackey_line("I  04015e6a,3", &t), LackeyLine::kTransaction);
   EXPECT_EQ(t.kind, SUBSTRATA_FETCH);
@@ -76,9 +76,9 @@ TEST_F(LackeyImport, StopsAtAForeignLineWithItsNumberAndOffset) {
   const std::string error = substrata_feed_error();
   EXPECT_NE(error.find("line 3, byte offset 20"), std::string::npos) << error;
   EXPECT_EQ(summary_.transactions, 2u);
-  auto told = client::sized<substrata_replay_summary>();
-  EXPECT_EQ(substrata_replay((folder_ / "trace").c_str(), nullptr, &told), 0);
-  EXPECT_EQ(told.transactions, 2u);
+  auto reported = client::sized<substrata_replay_summary>();
+  EXPECT_EQ(substrata_replay((folder_ / "trace").c_str(), nullptr, &reported), 0);
+  EXPECT_EQ(reported.transactions, 2u);
   EXPECT_EQ(import(std::string(" L 1000,8\n L 10\0,8\n", 18)), -1) << "a zero byte";
   EXPECT_EQ(import(" L 1000,8\n L " + std::string(10000, '0') + ",8\n"), -1) << "an endless line";
   EXPECT_EQ(substrata_import_lackey((folder_ / "none").c_str(), (folder_ / "trace").c_str(), nullptr), -3);

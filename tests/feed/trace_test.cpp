@@ -1,4 +1,4 @@
-// Traces: what was recorded is what is replayed; a file cut off or damaged anywhere tells where and what was
+// Traces: what was recorded is what is replayed; a file cut off or damaged anywhere says where and what was
 // read.
 #include <substrata/result.hpp>
 
@@ -104,19 +104,19 @@ TEST(Trace, ReplayGivesTheSameTransactionsAndBatchesAsTheLiveRun) {
   ASSERT_EQ(substrata_observer_create(collect, &replayed, 0, &observer), 0);
   ASSERT_EQ(substrata_subscribe(observer, "rec.*"), 0);
   Collector sizes("rec.*");
-  auto told = client::sized<substrata_replay_summary>();
-  ASSERT_EQ(substrata_replay(path.c_str(), nullptr, &told), 0) << substrata_feed_error();
-  EXPECT_EQ(told.transactions, 20000u);
-  EXPECT_EQ(told.complete, 1u);
-  EXPECT_EQ(told.skipped, 0u);
-  EXPECT_EQ(told.batches, sizes.batches.size());
+  auto reported = client::sized<substrata_replay_summary>();
+  ASSERT_EQ(substrata_replay(path.c_str(), nullptr, &reported), 0) << substrata_feed_error();
+  EXPECT_EQ(reported.transactions, 20000u);
+  EXPECT_EQ(reported.complete, 1u);
+  EXPECT_EQ(reported.skipped, 0u);
+  EXPECT_EQ(reported.batches, sizes.batches.size());
   EXPECT_EQ(*std::max_element(sizes.batches.begin(), sizes.batches.end()), 64u);
   expect_equal(replayed, live);
 
   replayed.clear();
-  ASSERT_EQ(substrata_replay(path.c_str(), "rec.two", &told), 0);
-  EXPECT_EQ(told.probes, 1u);
-  EXPECT_EQ(told.skipped + told.transactions, 20000u);
+  ASSERT_EQ(substrata_replay(path.c_str(), "rec.two", &reported), 0);
+  EXPECT_EQ(reported.probes, 1u);
+  EXPECT_EQ(reported.skipped + reported.transactions, 20000u);
   ASSERT_EQ(replayed.size(), 1u);
   expect_equal(replayed, Streams{{"rec.two", live["rec.two"]}});
   substrata_observer_destroy(observer);
@@ -196,7 +196,7 @@ std::vector<unsigned char> recorded_bytes(const std::string& path) {
 }
 
 // FE-8
-TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndTellsTheOffset) {
+TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndReportsTheOffset) {
   const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   const std::string cut = folder / "cut.trace";
@@ -251,12 +251,12 @@ TEST(Trace, DamagedInABlockIsReadUpToItAndRefusedThere) {
   bytes[block.offset + kChunkHeaderBytes + 100] ^= 0x10;
   write_bytes(damaged, bytes, bytes.size());
   Collector to("rec.*");
-  auto told = client::sized<substrata_replay_summary>();
-  EXPECT_EQ(substrata_replay(damaged.c_str(), nullptr, &told), -1);
+  auto reported = client::sized<substrata_replay_summary>();
+  EXPECT_EQ(substrata_replay(damaged.c_str(), nullptr, &reported), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("offset " + std::to_string(block.offset)),
             std::string::npos)
       << substrata_feed_error();
-  EXPECT_EQ(told.transactions, block.first_transaction);
+  EXPECT_EQ(reported.transactions, block.first_transaction);
   EXPECT_EQ(to.seen.size(), block.first_transaction);
 }
 
@@ -297,10 +297,10 @@ TEST(Trace, OfAnEmptyRecordingIsCompleteAndReplaysNothing) {
   substrata_recorder* recorder = nullptr;
   ASSERT_EQ(substrata_record_start(path.c_str(), "nothing.*", nullptr, &recorder), 0);
   ASSERT_EQ(substrata_record_stop(recorder, nullptr), 0);
-  auto told = client::sized<substrata_replay_summary>();
-  EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &told), 0) << substrata_feed_error();
-  EXPECT_EQ(told.transactions, 0u);
-  EXPECT_EQ(told.complete, 1u);
+  auto reported = client::sized<substrata_replay_summary>();
+  EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &reported), 0) << substrata_feed_error();
+  EXPECT_EQ(reported.transactions, 0u);
+  EXPECT_EQ(reported.complete, 1u);
 }
 
 // FE-8
@@ -321,7 +321,7 @@ TEST(Trace, RefusesWhatItCannotRecordOrRead) {
 }
 
 // FE-8
-TEST(Trace, TellsADiskThatIsFull) {
+TEST(Trace, ReportsADiskThatIsFull) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full to write to";
   substrata_recorder* recorder = nullptr;
   EXPECT_EQ(substrata_record_start("/dev/full", "rec.*", nullptr, &recorder), -3);
@@ -362,11 +362,11 @@ TEST(Trace, OfAKilledProcessReplaysWhatWasFlushed) {
   ASSERT_TRUE(WIFSIGNALED(status));
 
   Collector to("killed.*");
-  auto told = client::sized<substrata_replay_summary>();
-  EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &told), -1);
+  auto reported = client::sized<substrata_replay_summary>();
+  EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &reported), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("was not ended"), std::string::npos)
       << substrata_feed_error();
-  EXPECT_EQ(told.complete, 0u);
+  EXPECT_EQ(reported.complete, 0u);
   ASSERT_EQ(to.seen.size(), kFlushed);
   for (uint64_t i = 0; i < kFlushed; ++i) {
     EXPECT_EQ(to.seen[i].time, i);

@@ -322,8 +322,8 @@ TEST(LabUserSpaceReads, MakeNoSystemCall) {
   EXPECT_TRUE(seen.calls.empty()) << seen.numbers();
 }
 
-TEST_F(Lab, TheProcessorTellsItsCounters) {  // PA-37
-  EXPECT_EQ(PAPI_num_hwctrs(), 7);           // six, and the one for cycles
+TEST_F(Lab, TheProcessorReportsItsCounters) {  // PA-37
+  EXPECT_EQ(PAPI_num_hwctrs(), 7);             // six, and the one for cycles
   const PAPI_component_info_t* const about = PAPI_get_component_info(0);
   ASSERT_NE(about, nullptr);
   EXPECT_EQ(about->num_cntrs, 7);

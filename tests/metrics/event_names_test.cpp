@@ -9,20 +9,12 @@
 #include "events/preset.hpp"
 #include "metrics/foreign.hpp"
 #include "metrics/library.hpp"
+#include "support/counter_units.hpp"
 
 namespace {
 
 using namespace substrata;
 using namespace substrata::metrics;
-
-bool libpfm_knows(const std::string& unit) {
-  for (int id = 0; id < PFM_PMU_MAX; ++id) {
-    pfm_pmu_info_t info{};
-    info.size = sizeof info;
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) == PFM_SUCCESS && unit == info.name) return true;
-  }
-  return false;
-}
 
 Definitions all_definitions() {
   Definitions all;
@@ -44,7 +36,7 @@ TEST(EventsOfMetrics, OfAProcessorFamilyAreEncodedByLibpfm) {
   unsigned checked = 0;
   for (const Metric& metric : all_definitions().metrics)
     for (const std::string& unit : metric.processors) {
-      if (!libpfm_knows(unit)) continue;
+      if (!tests::is_counter_unit(unit)) continue;
       for (const Term& term : metric.terms)
         for (const std::string& event : term.events) {
           if (event.starts_with("PAPI_") || event.find('/') != std::string::npos ||
@@ -84,7 +76,7 @@ TEST_P(LikwidFamilies, HaveTheirEventsInLibpfm) {
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   const std::vector<std::string> units = processors_of_likwid(GetParam().folder);
   ASSERT_FALSE(units.empty());
-  if (!libpfm_knows(units.front())) GTEST_SKIP() << "this libpfm4 has no " << units.front();
+  if (!tests::is_counter_unit(units.front())) GTEST_SKIP() << "this libpfm4 has no " << units.front();
   for (const char* event : GetParam().events) {
     std::string unit, why;
     bool encoded = false;

@@ -35,7 +35,7 @@ bool names_folder(const std::string& text, const std::string& folder) {
   return false;
 }
 
-// A folder of our own with an environment in which nothing but the installed tree tells where PAPI is.
+// A folder of our own with an environment in which nothing but the installed tree shows where PAPI is.
 class Packaging : public testing::Test {
  protected:
   void SetUp() override {

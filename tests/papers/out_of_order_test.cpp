@@ -252,7 +252,7 @@ TEST(OutOfOrderProcessor, AResultFarBeyondAnyWheelStillArrives) {
 }
 
 TEST(BranchPrediction, LearnsALoopsEndAndAPattern) {
-  // A loop of eight rounds has a history of its own that tells its end.
+  // A loop of eight rounds has a history of its own that shows its end.
   Prediction prediction;
   unsigned late = 0;
   for (unsigned i = 0; i < 8000; ++i) {

@@ -109,7 +109,7 @@ TEST_F(X86Operations, TheStackPointerIsNoDependence) {
   EXPECT_EQ(pop[0].writes, kRbx);
 }
 
-TEST_F(X86Operations, TurnsAreTold) {
+TEST_F(X86Operations, TurnsAreReported) {
   const Recipe conditional = decode({0x74, 0x10});  // je
   EXPECT_EQ(conditional.branch, Branch::kConditional);
   EXPECT_EQ(conditional.reads, kFlags);
@@ -128,7 +128,7 @@ TEST_F(X86Operations, TurnsAreTold) {
   EXPECT_EQ(call[2].work, Work::kStore);
 }
 
-TEST_F(X86Operations, UnitsAreTold) {
+TEST_F(X86Operations, UnitsAreReported) {
   EXPECT_EQ(decode({0x48, 0x0f, 0xaf, 0xc3}).work, Work::kMultiply);  // imul rax, rbx
   EXPECT_EQ(decode({0x48, 0xf7, 0xf3}).work, Work::kDivide);          // div rbx
   EXPECT_EQ(decode({0x48, 0xf7, 0xf3}).writes & (kRax | kRdx), kRax | kRdx);

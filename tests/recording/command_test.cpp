@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "recorded_command.hpp"
 #include "recording/timeline.hpp"
 #include "synthetic.hpp"
-#include "tool.hpp"
 
 namespace {
 
@@ -58,10 +58,10 @@ TEST(RecordCommand, SamplesTheProcessTreeAndSaysWhereItComesFrom) {
 TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
-  const Ran ran = tool("record -e 'thermal_model:::*' -i 1ms -o " + path +
-                       " -- sh -c 'echo ${SUBSTRATA_THERMAL_MODEL-unset}'");
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_EQ(ran.out, "unset\n") << "the command's environment is its own";
+  EXPECT_EQ(printed(tool("record -e 'thermal_model:::*' -i 1ms -o " + path +
+                         " -- sh -c 'echo ${SUBSTRATA_THERMAL_MODEL-unset}'")),
+            "unset\n")
+      << "the command's environment is its own";
   EXPECT_THAT(tool("report " + path).out, HasSubstr("modelled"));
   for (const char* form : {"csv", "json", "perfetto", "openmetrics"})
     EXPECT_THAT(tool("export " + path + " --to " + form).out, HasSubstr("modelled")) << form;
@@ -205,14 +205,14 @@ TEST(RecordCommand, RegionsOfTheHighLevelInterfaceAreRecorded) {
   EXPECT_THAT(property(read.writers.at(0).end_properties, "note.threads"), HasSubstr("1 high-level regions"));
 }
 
-// CO-8: what recording costs is measured by runs with and without it, in turns, and told.
+// CO-8: what recording costs is measured by runs with and without it, in turns, and reported.
 TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
-  const Ran ran = tool("record --overhead 3 -e 'example:::*' -o " + path +
-                       " -- sh -c 'echo run; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'");
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_EQ(ran.out, "run\n") << "only the recorded run speaks";
+  EXPECT_EQ(printed(tool("record --overhead 3 -e 'example:::*' -o " + path +
+                         " -- sh -c 'echo run; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'")),
+            "run\n")
+      << "only the recorded run speaks";
   EXPECT_THAT(tool("report " + path).out,
               HasSubstr("3 interleaved pairs of runs with and without recording"));
 }

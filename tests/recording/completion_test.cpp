@@ -8,8 +8,8 @@
 #include "in_terminal.hpp"
 #include "support/kernel_events.hpp"
 #include "support/lines.hpp"
-#include "support/program.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tool.hpp"
 
 namespace {
 
@@ -19,8 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
-
-Ran tool(const std::string& arguments) { return shell(SUBSTRATA_TOOL " " + arguments); }
 
 std::vector<std::string> words(const std::string& typed) {
   const Ran ran = tool("completion words " + typed);
@@ -78,14 +76,14 @@ TEST(Completion, HasTheOptionsOfEachCommandAndNoOthers) {
     if (name == "--help") continue;
     ++commands;
     const std::string help = tool(name + " --help").out;
-    std::set<std::string> told;
+    std::set<std::string> reported;
     // A line of an option begins with its names.
     const std::regex line("\n  (-[A-Za-z],)?(--[a-z-]+)");
     for (auto at = std::sregex_iterator(help.begin(), help.end(), line); at != std::sregex_iterator(); ++at)
-      told.insert((*at)[2].str());
-    if (help.find("-h,--help") == std::string::npos) told.insert("--help");
+      reported.insert((*at)[2].str());
+    if (help.find("-h,--help") == std::string::npos) reported.insert("--help");
     const std::vector<std::string> found = words(name + " --");
-    EXPECT_EQ(std::set<std::string>(found.begin(), found.end()), told) << name << "\n" << help;
+    EXPECT_EQ(std::set<std::string>(found.begin(), found.end()), reported) << name << "\n" << help;
   }
   EXPECT_GE(commands, 20);
 }
@@ -104,7 +102,7 @@ TEST(Completion, BashCompletesEventsOptionsAndCommands) {
   if (!terminal.works()) GTEST_SKIP() << "there is no pseudo-terminal here";
   const std::string program = SUBSTRATA_TOOL;
   const std::string path = program.substr(0, program.rfind('/'));
-  // The prompt is told apart from what is typed by the expansion.
+  // The prompt is distinguished from what is typed by its expansion.
   terminal.type("PATH='" + path + "':$PATH; cd " + folder.path() + "; . ./script; echo go$((1))on\n");
   ASSERT_THAT(terminal.until("go1on"), HasSubstr("go1on"));
   const auto completed = [&](const std::string& typed, const std::string& whole) {

@@ -183,7 +183,7 @@ TEST(RecordExport, PromtoolTakesTheOpenMetricsText) {
   EXPECT_EQ(ran.status, 0) << ran.errors;
 }
 
-TEST(RecordExport, OpenMetricsTellsFromWhereOnValuesAreExtrapolated) {
+TEST(RecordExport, OpenMetricsReportsFromWhereOnValuesAreExtrapolated) {
   MemorySink sink(machine("a", "boot"));
   const std::uint32_t set = sink.declare({count_series("work")});
   for (int row = 0; row < 4; ++row) {

@@ -1,4 +1,4 @@
-// The recording's format: what is written is read, and what is damaged is told while the rest is kept.
+// The recording's format: what is written is read, and what is damaged is reported while the rest is kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -192,7 +192,7 @@ TEST(RecordFormat, ChunksOfUnknownTypeArePassedOver) {
   EXPECT_EQ(read.unknown_chunks, 1u);
 }
 
-TEST(RecordFormat, ANewerVersionIsRefusedWithASentence) {
+TEST(RecordFormat, ANewerVersionIsRefusedWithAMessage) {
   const TemporaryFolder folder;
   const std::vector<unsigned char> bytes = chunk_of(1, kFormatVersion + 1, 0, {0});
   std::ofstream(folder.file("new"), std::ios::binary)

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "recorded_command.hpp"
 #include "recording/timeline.hpp"
 #include "synthetic.hpp"
-#include "tool.hpp"
 
 #ifdef MPI_PROGRAM_SOURCE
 namespace {

@@ -109,11 +109,11 @@ class OpenMetricsChecker {
       family_ = family;
       type_ = "unknown";
       has_sample_ = false;
-      told_.clear();
+      reported_.clear();
       seen_.clear();
     }
     if (has_sample_) return fault("metadata after samples");
-    if (!told_.insert(line_.substr(2, 4)).second) return fault("told twice");
+    if (!reported_.insert(line_.substr(2, 4)).second) return fault("reported twice");
     if (is_help && !is_text(rest, true)) fault("no escaped text");
     if (is_unit && !family.ends_with("_" + rest)) fault("the unit does not end the name");
     if (!is_type) return;
@@ -168,7 +168,7 @@ class OpenMetricsChecker {
   std::set<std::string> families_;
   std::string family_, type_;
   bool has_sample_ = false;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::map<std::string, double> seen_;
   std::vector<std::string> faults_;
 };

@@ -9,11 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "browser.hpp"
+#include "recorded_pages.hpp"
 #include "recording/comparison.hpp"
 #include "recording/html_report.hpp"
-#include "recording/page/page.hpp"
-#include "recording/text_report.hpp"
 #include "recording/timeline.hpp"
 #include "synthetic.hpp"
 
@@ -24,68 +22,6 @@ using namespace substrata::tests;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-#define NEEDS_CHARTS()    \
-  if (!page_has_charts()) \
-  GTEST_SKIP()            \
-      << "this build has no library of charts: npm or a network was missing (docs/decisions/charts.md)"
-
-SeriesInfo in_component(SeriesInfo info, const std::string& component, const std::string& scope) {
-  info.component = component;
-  info.scope = scope;
-  return info;
-}
-
-// Ten seconds of an MPI program of three ranks: a busy half and an idle one.
-std::string page_of_a_job() {
-  MemorySink sink([] {
-    Properties properties = machine("node1", "boot");
-    for (auto& [name, value] : properties)
-      if (name == "command") value = "mpirun -n 3 solver";
-    properties.emplace_back("machine.processors", "4");
-    return properties;
-  }());
-  std::vector<SeriesInfo> series = {
-      in_component(count_series("perf::TASK-CLOCK", "ns"), "perf_event", "process tree"),
-      in_component(count_series("perf::PAGE-FAULTS", "faults"), "perf_event", "process tree"),
-      in_component(count_series("net:::eth0:rx:bytes", "bytes"), "net", "node"),
-      in_component(count_series("net:::eth0:tx:bytes", "bytes"), "net", "node"),
-      in_component(count_series("mpi:::messages", "messages"), "mpi", "ranks of the node"),
-      in_component(count_series("mpi:::bytes", "bytes"), "mpi", "ranks of the node"),
-      in_component(gauge_series("mpi:::ranks", "ranks"), "mpi", "ranks of the node"),
-      in_component(gauge_series("thermal_model:::package0:temperature", "mdegC"), "thermal_model", "package"),
-      in_component(count_series("recorder:cpu", "ns"), "recorder", "recorder")};
-  series[6].modelled = false;
-  // As ranks come: not in their order.
-  for (const char* rank : {"rank 2", "rank 0", "rank 1"})
-    series.push_back(in_component(count_series("mpi:::rank:bytes", "bytes"), "mpi", rank));
-  const std::uint32_t set = sink.declare(series);
-  for (int i = 0; i <= 100; ++i) {
-    const int busy = std::min(i, 50);
-    const std::vector<std::int64_t> values = {
-        300'000'000LL * busy, 40 * busy,       1000 * busy, 500 * i,     10 * busy,  2'000'000LL * busy, 3,
-        50'000 + 50 * i,      1'000'000LL * i, 3000 * busy, 1000 * busy, 2000 * busy};
-    std::vector<std::uint8_t> flags(values.size(), 0);
-    flags[7] = kModelled;
-    sink.sample(set, kSecond + i * kSecond / 10, 1000, values.data(), flags.data());
-  }
-  sink.mark({MarkKind::kBegin, 2 * kSecond, -1, "solve"});
-  sink.mark({MarkKind::kEnd, 6 * kSecond, -1, "solve"});
-  sink.mark({MarkKind::kBegin, 7 * kSecond, -1, "blink"});
-  sink.mark({MarkKind::kEnd, 7 * kSecond + 1'000'000, -1, "blink"});
-  sink.end(11 * kSecond, {{"exit", "exit status 0"},
-                          {"command.user_s", "12"},
-                          {"command.system_s", "3"},
-                          {"command.max_resident_kib", "2048000"},
-                          {"command.max_resident_floor_kib", "8000"}});
-  std::ostringstream out;
-  write_html_report(out, lay_out(sink.recording()), "run.sub");
-  return out.str();
-}
-
-Browsed browse_job(int width, const std::string& script, const std::string& options = "") {
-  return browse(page_of_a_job(), width, script, options);
-}
 
 // CO-4: it renders, it has the series, zoom works, the console stays silent.
 TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
@@ -125,124 +61,6 @@ TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
   EXPECT_EQ(job.found.at("charts"), 2) << "signatures, correlations";
 }
 
-TEST(ReportPage, ItsHeadHasTheNumbersOfTheRun) {
-  const Browsed job = browse_job(1200, R"(
-    for (const one of document.querySelectorAll('#overview .tile'))
-      out[one.dataset.name] = [one.querySelector('strong').textContent, one.querySelector('.note').textContent,
-        one.querySelector('.badge') !== null];
-    out.longest = document.querySelector('.longest li').textContent;
-    out.command = document.querySelector('.command code').textContent;
-    out.first = document.querySelector('main section').id;)");
-  SKIP_WITHOUT_BROWSER(job);
-  ASSERT_TRUE(job.found.is_object()) << job.said;
-  const auto tile = [&](const char* name) { return job.found.value(name, json()); };
-  EXPECT_EQ(tile("Wall time"), json::parse(R"(["10 s","",false])"));
-  EXPECT_EQ(tile("CPUs busy"), json::parse(R"(["1.5","of 4",false])"));
-  EXPECT_EQ(tile("Processor time"), json::parse(R"(["15 s","20 % in the kernel",false])"));
-  EXPECT_EQ(tile("Peak memory"), json::parse(R"(["2.1 GB","largest process",false])"));
-  EXPECT_EQ(tile("MPI messages"), json::parse(R"(["500","100 MB in all",false])"));
-  EXPECT_EQ(tile("Network"), json::parse(R"(["100 kB","in and out, whole node",false])"));
-  EXPECT_EQ(tile("Hottest"), json::parse(R"(["55.0 °C","thermal_model:::package0:temperature",true])"));
-  EXPECT_EQ(tile("Ranks"), json::parse(R"(["3","on one node",false])"));
-  EXPECT_EQ(job.found.at("longest"), "solve4 s, 40.0 %");
-  EXPECT_EQ(job.found.at("command"), "mpirun -n 3 solver");
-  EXPECT_EQ(job.found.at("first"), "overview");
-}
-
-// Ten seconds in which each of these counters of energy grew evenly, and levels stayed: the number of the head, as the
-// page has it.
-std::string power_of(const std::vector<std::pair<SeriesInfo, std::int64_t>>& energies,
-                     const std::string& tile_name = "Power") {
-  MemorySink sink(machine("node1", "boot"));
-  std::vector<SeriesInfo> series;
-  for (const auto& [info, each] : energies) series.push_back(info);
-  const std::uint32_t set = sink.declare(series);
-  for (int i = 0; i <= 100; ++i) {
-    std::vector<std::int64_t> values;
-    for (const auto& [info, each] : energies) values.push_back(info.kind == Kind::kGauge ? each : each * i);
-    const std::vector<std::uint8_t> flags(values.size(), 0);
-    sink.sample(set, kSecond + i * kSecond / 10, 1000, values.data(), flags.data());
-  }
-  sink.end(11 * kSecond, {});
-  std::ostringstream out;
-  write_html_report(out, lay_out(sink.recording()), "run.sub");
-  const std::string page = out.str(), begin = "{\"name\":\"" + tile_name + "\",";
-  const std::size_t at = page.find(begin);
-  if (at == std::string::npos) return "";
-  const json tile = json::parse(page.substr(at, page.find('}', at) + 1 - at));
-  const std::string also =
-      tile.at("also").is_null() ? "" : std::to_string(std::lround(tile.at("also").get<double>())) + " J, ";
-  return std::to_string(std::lround(tile.at("value").get<double>())) + " " +
-         tile.at("unit").get<std::string>() + ", " + also + tile.at("note").get<std::string>();
-}
-
-SeriesInfo energy_series(const char* name, const char* unit, const char* text) {
-  SeriesInfo info = in_component(count_series(name, unit),
-                                 std::string(name).substr(0, std::string(name).find(':')), "node");
-  info.text = text;
-  return info;
-}
-
-// Parts of a package are in it, and a machine's zone has the packages in it, too.
-TEST(ReportPage, ItsHeadHasThePowerOfTheZonesOfPackages) {
-  EXPECT_EQ(
-      power_of({{energy_series("powercap:::ENERGY_UJ:ZONE0", "uJ", "energy used by psys (intel-rapl:0)"),
-                 90'000'000},
-                {energy_series("powercap:::ENERGY_UJ:ZONE1", "uJ", "energy used by package-0 (intel-rapl:1)"),
-                 20'000'000},
-                {energy_series("powercap:::ENERGY_UJ:ZONE1_SUBZONE0", "uJ",
-                               "energy used by package-0/dram (intel-rapl:1:0)"),
-                 5'000'000},
-                {energy_series("powercap:::ENERGY_UJ:ZONE2", "uJ", "energy used by package-1 (intel-rapl:2)"),
-                 10'000'000}}),
-      "300 W, 3000 J, processors");
-}
-
-TEST(ReportPage, ItsHeadHasThePowerOfAWholeNodeBeforeThatOfItsProcessors) {
-  EXPECT_EQ(power_of({{energy_series("rapl:::PACKAGE_ENERGY:PACKAGE0", "nJ",
-                                     "energy used by the whole of PACKAGE0"),
-                       20'000'000'000},
-                      {energy_series("cray_pm:::PM_ENERGY:NODE", "J", "energy used by NODE"), 90}}),
-            "900 W, 9000 J, whole node");
-}
-
-// As on a recorded machine, whose files do not change.
-TEST(ReportPage, EnergyThatStandsStillIsNotShownAsAPowerOf0W) {
-  const std::pair<SeriesInfo, std::int64_t> still = {
-      energy_series("cray_pm:::PM_ENERGY:NODE", "J", "energy used by NODE"), 0};
-  const std::pair<SeriesInfo, std::int64_t> package = {
-      energy_series("rapl:::PACKAGE_ENERGY:PACKAGE0", "nJ", "energy used by the whole of PACKAGE0"),
-      20'000'000'000};
-  SeriesInfo level = energy_series("cray_pm:::PM_POWER:NODE", "W", "power used by NODE");
-  level.kind = Kind::kGauge;
-  EXPECT_EQ(power_of({still}), "");
-  EXPECT_EQ(power_of({still}, "Energy"), "0 J, its counter stands still");
-  EXPECT_EQ(power_of({still, package}), "200 W, 2000 J, processors");
-  EXPECT_EQ(power_of({still, {level, 1234}}), "1234 W, whole node");
-}
-
-TEST(ReportPage, EnergyThatStandsStillHasNoValueInTables) {
-  const Properties properties = machine("a", "boot");
-  MemorySink sink(properties);
-  const std::uint32_t set = sink.declare(
-      {energy_series("powercap:::ENERGY_UJ:ZONE0", "uJ", "energy used by package-0 (intel-rapl:0)")});
-  for (int second = 0; second <= 4; ++second) {
-    const std::int64_t value = 0;
-    const std::uint8_t flags = 0;
-    sink.sample(set, kSecond + second * kSecond, 0, &value, &flags);
-  }
-  for (const auto& [kind, at] : {std::pair{MarkKind::kBegin, 2}, std::pair{MarkKind::kEnd, 4}})
-    sink.mark({kind, at * kSecond, -1, "solve"});
-  sink.end(6 * kSecond, {});
-  const Timeline timeline = lay_out(sink.recording());
-  std::ostringstream text, page;
-  write_text_report(text, timeline, "job");
-  EXPECT_THAT(text.str(), testing::ContainsRegex("ENERGY_UJ:ZONE0 +J +- +- +- +- .*, still\n"));
-  EXPECT_THAT(text.str(), HasSubstr("Nothing was counted in any region of: powercap:::ENERGY_UJ:ZONE0"));
-  write_html_report(page, timeline, "job");
-  EXPECT_THAT(page.str(), HasSubstr("\"total\":null,\"mean\":null,\"min\":null,\"max\":null"));
-}
-
 TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
   NEEDS_CHARTS();
   const Browsed job = browse_job(1200, R"(
@@ -278,20 +96,6 @@ TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
   EXPECT_THAT(job.found.at("blink").get<std::string>(), HasSubstr("blink")) << "too short for its name";
 }
 
-// A page of rows every tenth of a second, from the first second on.
-using Row = std::vector<std::int64_t>;
-std::string page_of(const std::vector<SeriesInfo>& series, int rows, Row (*values)(int row)) {
-  MemorySink sink(machine("a", "boot"));
-  const std::uint32_t set = sink.declare(series);
-  const std::vector<std::uint8_t> flags(series.size(), 0);
-  for (int i = 0; i < rows; ++i)
-    sink.sample(set, kSecond + i * kSecond / 10, 0, values(i).data(), flags.data());
-  sink.end(kSecond + rows * kSecond / 10, {});
-  std::ostringstream page;
-  write_html_report(page, lay_out(sink.recording()), "node");
-  return page.str();
-}
-
 TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
   NEEDS_CHARTS();
   const std::string page = page_of({count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"),
@@ -307,19 +111,6 @@ TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
   ASSERT_TRUE(seen.found.is_object()) << seen.said;
   EXPECT_EQ(seen.found.at("panels"),
             json::parse(R"(["Sent by mlx5_1_1","Temperature of GPU 0","Power of GPU 0"])"));
-}
-
-// In words of 4 bytes; the events with _ext read the same files again.
-TEST(ReportPage, ItsHeadHasTheBytesOfAFabric) {
-  const std::string page = page_of(
-      {in_component(count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"), "infiniband", "node"),
-       in_component(count_series("infiniband:::mlx5_0_1:port_rcv_data", "words"), "infiniband", "node"),
-       in_component(count_series("infiniband:::mlx5_0_1_ext:port_rcv_data", "words"), "infiniband", "node"),
-       in_component(count_series("cxi:::cxi0:hni_sts_tx_ok_octets", "bytes"), "cxi", "node")},
-      101, [](int i) {
-        return Row{1000 * i, 2000 * i, 2000 * i, 500 * i};
-      });
-  EXPECT_THAT(page, HasSubstr(R"({"name":"Fabric","value":1250000,"unit":"bytes")"));
 }
 
 TEST(ReportPage, OfSensorsItNamesChipAndChannelByWhatTheyMeasure) {

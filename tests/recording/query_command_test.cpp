@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "recorded_command.hpp"
 #include "recording/reader.hpp"
-#include "tool.hpp"
 
 namespace {
 
@@ -23,15 +23,13 @@ const std::string kWrites = " -- " + kThreeWrites;
 
 TEST(OwlCommand, ItsJsonHasTheQueryAndAllThatWasCounted) {
   const std::string query = "io: filter(write) -> count, sum(size), avg(size) by kind, size";
-  const Ran ran = tool("owl --json -e '" + query + "'" + kWrites);
-  ASSERT_EQ(ran.status, 0) << ran.errors;
   const json row = {{"keys", {"write", 1000}}, {"values", {3, 3000, 1000.0}}};
   const json table = {{"keys", {"kind", "size"}},
                       {"values", {"count", "sum(size)", "avg(size)"}},
                       {"rows", json::array({row})},
                       {"all", 3.0},
                       {"left_out", 0}};
-  json found = json::parse(ran.out);
+  json found = json::parse(printed(tool("owl --json -e '" + query + "'" + kWrites)));
   EXPECT_GE(found.at("transactions"), 6) << "three reads and three writes";
   found.erase("transactions");
   EXPECT_EQ(found, (json{{"query", query},
@@ -80,12 +78,14 @@ TEST(OwlCommand, WhatAThreadDidBeforeItStartedAnotherComesBeforeTheOthersAccesse
   if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
   const TemporaryFolder folder;
   ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("started") + " " STARTED " -lpthread").status, 0);
-  const Ran ran = tool(
-      "owl --json -e 'mem.accesses: filter(write && size == 8 && (object == \"before\" || object == "
-      "\"after\")) -> count by object every 100' -- " +
-      folder.file("started"));
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  const json rows =
+      json::parse(
+          printed(tool(
+              "owl --json -e 'mem.accesses: filter(write && size == 8 && (object == \"before\" || object == "
+              "\"after\")) -> count by object every 100' -- " +
+              folder.file("started"))))
+          .at("tables")[0]
+          .at("rows");
   ASSERT_EQ(rows.size(), 2u) << rows.dump(1);
   EXPECT_EQ(rows[0], (json{{"keys", {0, "before"}}, {"values", {100}}}));
   EXPECT_EQ(rows[1], (json{{"keys", {1, "after"}}, {"values", {100}}}));
@@ -96,10 +96,12 @@ TEST(OwlCommand, NamesTheObjectOfEveryAccessWhileManyThreadsComeAndGo) {
   if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
   const TemporaryFolder folder;
   ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("many") + " " MANY_THREADS " -lpthread").status, 0);
-  const Ran ran = tool("owl --json -e 'mem.accesses: filter(write && size == 8) -> count by object' -- " +
-                       folder.file("many"));
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  const json rows =
+      json::parse(
+          printed(tool("owl --json -e 'mem.accesses: filter(write && size == 8) -> count by object' -- " +
+                       folder.file("many"))))
+          .at("tables")[0]
+          .at("rows");
   ASSERT_EQ(rows.size(), 1u) << rows.dump(1);
   EXPECT_EQ(rows[0], (json{{"keys", {"rows"}}, {"values", {5 * 32 * 20 * 2 * 64}}}));
 }
@@ -155,25 +157,21 @@ TEST(OwlCommand, AWordThatIsNoStreamIsAnsweredWithTheNearest) {
 }
 
 TEST(OwlCommand, ItsOwnThreadIsNotAmongThoseThatWait) {
-  const Ran ran = tool("owl --json -e 'switches: count by thread' -- sleep 0.3");
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json found = json::parse(ran.out);
+  const json found = json::parse(printed(tool("owl --json -e 'switches: count by thread' -- sleep 0.3")));
   if (!found.at("messages").empty()) GTEST_SKIP() << found.at("messages");
   EXPECT_EQ(found.at("tables")[0].at("rows").size(), 1u) << found.dump(1);
 }
 
 TEST(OwlCommand, SeesWhatIsWrittenAtAPlaceOfAFileAndIntoASocket) {
   if (!has_tool("python3")) GTEST_SKIP() << "python3 is not installed";
-  const Ran ran = tool(
+  const json found = json::parse(printed(tool(
       "owl --json -e 'io: filter(size == 1234) -> count by kind' -- python3 -S -E -c 'import os, _socket\n"
       "file = os.open(\"/dev/zero\", os.O_RDWR)\n"
       "os.pwrite(file, b\"x\" * 1234, 5)\n"
       "os.pread(file, 1234, 5)\n"
       "one, other = _socket.socketpair()\n"
       "one.send(b\"y\" * 1234)\n"
-      "other.recv(2000)'");
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json found = json::parse(ran.out);
+      "other.recv(2000)'")));
   EXPECT_EQ(found.at("tables")[0].at("rows").size(), 4u) << found.dump(1);  // read, write, send, receive
 }
 
@@ -202,12 +200,10 @@ TEST(OwlCommand, ReadsASensorOfAGpuWhileTheProgramRuns) {
   const TemporaryFolder folder;
   const std::string machine = folder.file("machine");
   ASSERT_EQ(tool("machine unfold " + machine + " " MACHINE_TEXT).status, 0);
-  const Ran ran = tool("machine run " + machine +
-                       " -- " SUBSTRATA_TOOL
-                       " owl --json --counters rocm_smi:::temp_current:device=0:sensor=2 "
-                       "-e 'counters: min(value), max(value) by probe' -- sleep 0.3");
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json found = json::parse(ran.out);
+  const json found = json::parse(
+      printed(tool("machine run " + machine +
+                   " -- " SUBSTRATA_TOOL " owl --json --counters rocm_smi:::temp_current:device=0:sensor=2 "
+                   "-e 'counters: min(value), max(value) by probe' -- sleep 0.3")));
   EXPECT_EQ(found.at("messages"), json::array());
   EXPECT_EQ(found.at("tables")[0].at("rows")[0].at("values"), json({52000, 52000})) << found.dump(1);
 }

@@ -87,7 +87,7 @@ TEST(RecordingC, GivesWhatWasWritten) {
   substrata_recording_close(nullptr);
 }
 
-TEST(RecordingC, RefusesWithASentence) {
+TEST(RecordingC, RefusesWithAMessage) {
   char why[200] = "";
   EXPECT_EQ(substrata_recording_open(nullptr, 0, why, sizeof why), nullptr);
   EXPECT_STRNE(why, "");

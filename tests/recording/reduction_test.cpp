@@ -74,7 +74,7 @@ TEST(Tally, TwoAddUpToTheSpreadOfAll) {
 }
 
 // CO-7
-TEST(Reduction, TellsMinimumMeanMaximumAndDeviationOfAllWriters) {
+TEST(Reduction, ReportsMinimumMeanMaximumAndDeviationOfAllWriters) {
   const Recording record = written(reduced(0, 16));
   ASSERT_EQ(record.writers.size(), 1u);
   EXPECT_TRUE(record.complete());

@@ -118,7 +118,7 @@ Recording nested_regions() {
   return sink.recording();
 }
 
-// A region that several others call was one row, and nothing told from where.
+// A region that several others call was one row, and nothing showed from where.
 TEST(RegionPaths, HaveEachRegionBelowTheOneThatItLayInWithItsOwnTime) {
   const Recording recording = nested_regions();
   const std::vector<RegionPath> paths = region_paths(lay_out(recording));

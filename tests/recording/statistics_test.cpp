@@ -276,7 +276,7 @@ TEST(RecordTimeline, AStretchIsCutOutWithItsCounts) {
   EXPECT_EQ(part.regions[0].end, 2);
 }
 
-TEST(RecordClocks, WithoutMeasuredOffsetsTheTimeOfDayIsTakenAndToldSo) {
+TEST(RecordClocks, WithoutMeasuredOffsetsTheTimeOfDayIsTakenAndThisIsReported) {
   MemorySink first(machine("a", "boot-a", 5 * kSecond, 1000 * kSecond));
   sample_functions(
       first, 3, 1, [](double t) { return t; }, [](double) { return 0; }, 5 * kSecond);

@@ -23,6 +23,11 @@ constexpr const char* kLeave = "\x1b[?1049l";
 #define NEEDS_TERMINAL(terminal) \
   if (!(terminal).works()) GTEST_SKIP() << "there is no pseudo-terminal here"
 
+// The view of a command of the shell.
+std::vector<std::string> top_of(const char* command) {
+  return {SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c", command};
+}
+
 TEST(Top, DrawsInTheTerminalAndGivesItBackOnQ) {
   InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*,thermal_model:::*", "-i", "5ms"});
   NEEDS_TERMINAL(terminal);
@@ -139,8 +144,7 @@ TEST(Top, NamesNotesAndTheHistoryHaveTheirPlaceInUsualTerminals) {
 }
 
 TEST(Top, ACommandEndsWithTheView) {
-  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c",
-                       "echo visible; exec sleep 1000"});
+  InTerminal terminal(top_of("echo visible; exec sleep 1000"));
   NEEDS_TERMINAL(terminal);
   std::string shown = terminal.until("s since the last look");
   EXPECT_TRUE(terminal.type("q"));
@@ -153,7 +157,7 @@ TEST(Top, ACommandEndsWithTheView) {
 
 // Nothing was left when the command ended.
 TEST(Top, TheTotalsOfACommandAreLeftWhenItEnds) {
-  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c", "exit 3"});
+  InTerminal terminal(top_of("exit 3"));
   NEEDS_TERMINAL(terminal);
   std::string shown = terminal.until("its events:");
   EXPECT_EQ(terminal.wait(), 3);
@@ -176,8 +180,7 @@ TEST(Top, ShowsEachProcessorMemoryAndLoad) {
 }
 
 TEST(Top, ACommandThatDoesNotEndIsEndedBySecondQ) {
-  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c",
-                       "trap '' TERM; while :; do sleep 1000; done"});
+  InTerminal terminal(top_of("trap '' TERM; while :; do sleep 1000; done"));
   NEEDS_TERMINAL(terminal);
   terminal.until("s since the last look");
   EXPECT_TRUE(terminal.type("q"));

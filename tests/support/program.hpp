@@ -37,6 +37,12 @@ inline std::string output_of(const std::string& command) {
   return ran.out;
 }
 
+// What a program that was run has printed, expected to have ended well.
+inline std::string printed(const Ran& ran) {
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  return ran.out;
+}
+
 // A path as one word of a command; for paths without a quote in them.
 inline std::string shell_word(const std::string& path) { return "'" + path + "'"; }
 

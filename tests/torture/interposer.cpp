@@ -36,7 +36,7 @@ bool begins(const char* path, const char* with) { return std::strncmp(path, with
 struct Walk {
   bool ours = false;
   char* text = nullptr;  // the callers' addresses, as far as there is place
-  size_t room = 0;
+  size_t space = 0;
 };
 
 _Unwind_Reason_Code look(_Unwind_Context* context, void* out) {
@@ -48,11 +48,11 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* out) {
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash != nullptr ? slash + 1 : path;
   if (walk->text != nullptr) {
-    const int length = std::snprintf(walk->text, walk->room, " %s+0x%zx", name,
+    const int length = std::snprintf(walk->text, walk->space, " %s+0x%zx", name,
                                      reinterpret_cast<size_t>(address) - found.dlfo_link_map->l_addr);
-    if (length < 0 || static_cast<size_t>(length) >= walk->room) return _URC_END_OF_STACK;
+    if (length < 0 || static_cast<size_t>(length) >= walk->space) return _URC_END_OF_STACK;
     walk->text += length;
-    walk->room -= static_cast<size_t>(length);
+    walk->space -= static_cast<size_t>(length);
     return _URC_NO_REASON;
   }
   if (begins(name, "libc.so") || begins(name, "libstdc++.so") || begins(name, "libgcc_s.so") ||

@@ -13,7 +13,7 @@ struct Program {
   std::string name;                  // how a failure names it
   std::vector<std::string> command;  // run in an empty folder
   std::vector<std::pair<std::string, std::string>> environment = {};
-  // What is measured is a program of somebody else: what it prints and its status stay as without a fault. Otherwise
+  // What is measured is a program of others: what it prints and its status stay as without a fault. Otherwise
   // the program is a tool: it ends well with a right result, or says what it could not do.
   bool guest = false;
   std::string file = {};                 // what it writes; "" nothing

@@ -28,8 +28,8 @@ struct Silence {
 }  // namespace
 
 std::vector<Call> Script::pass() {
-  std::vector<Call> calls = std::exchange(room_, {});
-  calls.reserve(kRoom);
+  std::vector<Call> calls = std::exchange(space_, {});
+  calls.reserve(kSpace);
   const auto note = [&](const char* name, int code) { calls.push_back({name, code}); };
 #define CALL(function, ...) note(#function, function(__VA_ARGS__))
 #define FIND(function, ...) note(#function, function(__VA_ARGS__) != nullptr ? 1 : 0)
@@ -184,31 +184,26 @@ std::vector<Call> Script::pass() {
   CALL(PAPI_cleanup_eventset, profiled_);
   CALL(PAPI_destroy_eventset, &profiled_);
 
+  const auto count = [&](int* set, std::initializer_list<const char*> events) {
+    for (const char* event : events) CALL(PAPI_add_named_event, *set, event);
+    CALL(PAPI_start, *set);
+    CALL(PAPI_read, *set, values);
+    CALL(PAPI_stop, *set, values);
+    CALL(PAPI_cleanup_eventset, *set);
+    CALL(PAPI_destroy_eventset, set);
+  };
   // One multiplexed.
   software_ = PAPI_NULL;
   CALL(PAPI_create_eventset, &software_);
   CALL(PAPI_assign_eventset_component, software_, 0);
   CALL(PAPI_set_multiplex, software_);
   note("PAPI_get_multiplex", PAPI_get_multiplex(software_) >= 0);
-  CALL(PAPI_add_named_event, software_, "perf::TASK-CLOCK");
-  CALL(PAPI_add_named_event, software_, "perf::PAGE-FAULTS");
-  CALL(PAPI_start, software_);
-  CALL(PAPI_read, software_, values);
-  CALL(PAPI_stop, software_, values);
-  CALL(PAPI_cleanup_eventset, software_);
-  CALL(PAPI_destroy_eventset, &software_);
+  count(&software_, {"perf::TASK-CLOCK", "perf::PAGE-FAULTS"});
 
   // What libsde publishes.
   other_ = PAPI_NULL;
   CALL(PAPI_create_eventset, &other_);
-  CALL(PAPI_add_named_event, other_, "sde:::torture::variable");
-  CALL(PAPI_add_named_event, other_, "sde:::torture::counter");
-  CALL(PAPI_add_named_event, other_, "sde:::torture::recorder:CNT");
-  CALL(PAPI_start, other_);
-  CALL(PAPI_read, other_, values);
-  CALL(PAPI_stop, other_, values);
-  CALL(PAPI_cleanup_eventset, other_);
-  CALL(PAPI_destroy_eventset, &other_);
+  count(&other_, {"sde:::torture::variable", "sde:::torture::counter", "sde:::torture::recorder:CNT"});
 
   // Threads' words, locks, clocks, rates, texts.
   void* word = nullptr;
@@ -260,7 +255,7 @@ std::vector<Call> Script::pass() {
 }
 
 std::string Script::put_right() {
-  room_.reserve(kRoom);
+  space_.reserve(kSpace);
   std::string wrong;
   const auto expect_ok = [&](const char* what, int code) {
     if (code != PAPI_OK && wrong.empty()) wrong = std::string(what) + " gives " + std::to_string(code);

@@ -16,15 +16,15 @@ struct Call {
 // eventsets is kept for put_right(). Thread-bound.
 class Script {
  public:
-  Script() { room_.reserve(kRoom); }
+  Script() { space_.reserve(kSpace); }
   std::vector<Call> pass();
   // After a pass in which calls failed: every eventset that is left must know its state and can be stopped, emptied
   // and destroyed, and the library can be shut down. What could not, "" if nothing.
   std::string put_right();
 
  private:
-  static constexpr std::size_t kRoom = 1024;
-  std::vector<Call> room_;  // for the next pass's answers: this program's own allocation is not to fail
+  static constexpr std::size_t kSpace = 1024;
+  std::vector<Call> space_;  // for the next pass's answers: this program's own allocation is not to fail
   static constexpr std::size_t kBuckets = 64;
   unsigned short buckets_[kBuckets] = {};
   int set_ = -1, other_ = -1, software_ = -1, profiled_ = -1;

@@ -255,14 +255,6 @@ Result<int> Catalogue::component_of(uint32_t code) {
   }
 }
 
-Status Catalogue::set_user_events(std::vector<UserEvent> events) {
-  const std::lock_guard guard(lock_);
-  found_names_.clear();
-  user_events_ = std::move(events);
-  refused_user_events_.clear();
-  return kSuccess;
-}
-
 Status Catalogue::load_user_events(const std::string& path, BadLines bad_lines) {
   std::ifstream file(path);
   if (!file) return refuse(Code::kSystem, "%s: the file of user-defined events cannot be read", path.c_str());

@@ -134,7 +134,6 @@ class Catalogue {
   // file cannot be read. The name of an event that was left out is answered with its line and what is wrong
   // there.
   Status load_user_events(const std::string& path, BadLines bad_lines);
-  Status set_user_events(std::vector<UserEvent> events);
 
  private:
   struct Found {

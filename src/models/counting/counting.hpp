@@ -5,7 +5,7 @@
 //     Status bind(const Request&, Binding*) override;
 //     ...
 //   };
-//   constexpr SubstrateTable kTable = counting::table<CacheMonitor>({.name = "memory", ...});
+//   constexpr SubstrateTable kTable = counting::table<CacheMonitor, kEvents>({.name = "memory", ...});
 #pragma once
 
 #include <substrata/feed.h>
@@ -242,9 +242,11 @@ struct JoinedNames {
 template <const auto& kEvents>
 inline constexpr const char* kNamesOf = JoinedNames<kEvents>::kText.data();
 
-// The table of a monitor: `own` holds its data, and the slots that it has besides.
-template <typename M>
+// The table of a monitor with these events: `own` holds its name and summary, and the slots that it has besides.
+template <typename M, const auto& kEvents>
 constexpr SubstrateTable table(SubstrateTable own) {
+  if (own.version == nullptr) own.version = "1";
+  own.event_names = kNamesOf<kEvents>;
   own.traits |= kReadBlocks | kModelled | kCounterUmasks;
   own.read_bound_ns = kReadBound_ns;
   return table_of<SlotsOf<M>>(own);

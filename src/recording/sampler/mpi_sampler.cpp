@@ -30,7 +30,7 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 
 MpiSampler::MpiSampler(bool single) : single_(single) {
   std::string path = "/dev/shm/substrata-live-XXXXXX";
-  const int file = make_shared_file_unguessed(path.data(), sizeof(substrata_live_board));
+  const int file = make_shared_file(path.data(), sizeof(substrata_live_board));
   void* memory = MAP_FAILED;
   if (file >= 0)
     memory = mmap(nullptr, sizeof(substrata_live_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/raised.hpp"
+
 namespace substrata::access_tracer {
 
 // While one of these is there, its thread is in the runtime or in the allocator. A signal handler of the program
@@ -36,15 +38,8 @@ class Entry {
 
   // While one of these is there, its thread gives accesses to observers: it holds no lock of the runtime, so they may
   // ask what lies at an address.
-  class HandingOn {
-   public:
-    HandingOn() noexcept : before_(handing_on) { handing_on = true; }
-    ~HandingOn() { handing_on = before_; }
-    HandingOn(const HandingOn&) = delete;
-    HandingOn& operator=(const HandingOn&) = delete;
-
-   private:
-    const bool before_;
+  struct HandingOn : Raised<volatile bool> {
+    HandingOn() noexcept : Raised(handing_on) {}
   };
   // Does it where the thread hands accesses on, else as run() does.
   template <typename Call>

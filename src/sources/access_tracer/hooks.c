@@ -166,39 +166,28 @@ void __tsan_write_range(void* address, unsigned long size) {
   block(PC, (uintptr_t)address, SUBSTRATA_MEMORY_WRITE, size);
 }
 
-void* __tsan_memcpy(void* to, const void* from, size_t size) {
-  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
-  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __builtin_memcpy(to, from, size);
-}
-void* __tsan_memmove(void* to, const void* from, size_t size) {
-  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
-  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __builtin_memmove(to, from, size);
-}
-void* __tsan_memset(void* to, int value, size_t size) {
-  block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __builtin_memset(to, value, size);
-}
+#define BLOCK_FUNCTIONS(seen_as, done_by)                           \
+  void* seen_as##memcpy(void* to, const void* from, size_t size) {  \
+    block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);        \
+    block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);     \
+    return done_by##memcpy(to, from, size);                         \
+  }                                                                 \
+  void* seen_as##memmove(void* to, const void* from, size_t size) { \
+    block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);        \
+    block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);     \
+    return done_by##memmove(to, from, size);                        \
+  }                                                                 \
+  void* seen_as##memset(void* to, int value, size_t size) {         \
+    block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);         \
+    return done_by##memset(to, value, size);                        \
+  }
+BLOCK_FUNCTIONS(__tsan_, __builtin_)
 /* The program's own calls of these arrive here through the linker's --wrap; inlined ones are seen as plain
  * accesses. */
 void* __real_memcpy(void*, const void*, size_t);
 void* __real_memmove(void*, const void*, size_t);
 void* __real_memset(void*, int, size_t);
-void* __wrap_memcpy(void* to, const void* from, size_t size) {
-  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
-  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __real_memcpy(to, from, size);
-}
-void* __wrap_memmove(void* to, const void* from, size_t size) {
-  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
-  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __real_memmove(to, from, size);
-}
-void* __wrap_memset(void* to, int value, size_t size) {
-  block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
-  return __real_memset(to, value, size);
-}
+BLOCK_FUNCTIONS(__wrap_, __real_)
 
 /* Barriers, so that models of several processors know which waited for which. */
 int __real_pthread_barrier_init(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned);

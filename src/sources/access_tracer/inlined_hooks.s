@@ -6,24 +6,16 @@
 
 	.macro call target:vararg
 	.set .Lsubstrata_is_inlined, 0
-	.irp name, read, unaligned_read, volatile_read, unaligned_volatile_read
+	.irp access, read, write
+	.irp name, \access, unaligned_\access, volatile_\access, unaligned_volatile_\access
 	.irp size, 1, 2, 4, 8, 16
 	.ifc \target, __tsan_\name\size@PLT
-	substrata_access read\size
+	substrata_access \access\size
 	.endif
 	.ifc \target, __tsan_\name\size
-	substrata_access read\size
+	substrata_access \access\size
 	.endif
 	.endr
-	.endr
-	.irp name, write, unaligned_write, volatile_write, unaligned_volatile_write
-	.irp size, 1, 2, 4, 8, 16
-	.ifc \target, __tsan_\name\size@PLT
-	substrata_access write\size
-	.endif
-	.ifc \target, __tsan_\name\size
-	substrata_access write\size
-	.endif
 	.endr
 	.endr
 	.ifc \target, __tsan_func_entry@PLT
@@ -43,12 +35,17 @@
 	.endif
 	.endm
 
-# The address is in rdi. A hook may change what a function may.
-	.macro substrata_access name
+# The thread's table to rax, and the number of its slot for this site.
+	.macro substrata_next_site
 	.set .Lsubstrata_is_inlined, 1
 	.set .Lsubstrata_site, .Lsubstrata_site + 1
 	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
 	mov %fs:substrata_memory_current@tpoff, %rax
+	.endm
+
+# The address is in rdi. A hook may change what a function may.
+	.macro substrata_access name
+	substrata_next_site
 	lea .Lsubstrata_after\@(%rip), %rdx
 	xor substrata_memory_salt(%rip), %rdx
 	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
@@ -69,10 +66,7 @@
 	.endm
 
 	.macro substrata_entry
-	.set .Lsubstrata_is_inlined, 1
-	.set .Lsubstrata_site, .Lsubstrata_site + 1
-	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
-	mov %fs:substrata_memory_current@tpoff, %rax
+	substrata_next_site
 	lea .Lsubstrata_after\@(%rip), %rdi
 	mov substrata_memory_salt(%rip), %rdx
 	xor %rdi, %rdx

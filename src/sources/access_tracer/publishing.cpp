@@ -116,25 +116,14 @@ void ThreadPublisher::branch(uintptr_t block) {
   put(branch);
 }
 
-void ThreadPublisher::barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads) {
-  if (!is_observed()) return;
-  substrata_transaction arrival{};
-  arrival.address = barrier;
-  arrival.detail = opening;
-  arrival.site = pc;
-  arrival.size = threads;
-  arrival.kind = SUBSTRATA_BARRIER;
-  put(arrival);
-  deliver();
-}
-
-void ThreadPublisher::lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state) {
+void ThreadPublisher::synchronise(uint16_t kind, uintptr_t pc, uintptr_t what, uint64_t number, uint32_t size,
+                                  uint16_t state) {
   if (!is_observed()) return;
   substrata_transaction change{};
-  change.address = lock;
-  change.detail = number;
+  change.address = what;
   change.site = pc;
-  change.size = SUBSTRATA_MEMORY_LOCK_BYTES;
+  change.detail = number;
+  change.size = size;
   change.kind = kind;
   change.state = state;
   put(change);

@@ -36,9 +36,13 @@ class ThreadPublisher {
   // frees has its name.
   void before_free();
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
-  void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
+  void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads) {
+    synchronise(SUBSTRATA_BARRIER, pc, barrier, opening, threads, 0);
+  }
   // A lock, or a wait for one; goes at once, so that it is known before what other threads do next.
-  void lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state);
+  void lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state) {
+    synchronise(kind, pc, lock, number, SUBSTRATA_MEMORY_LOCK_BYTES, state);
+  }
   void asks(uintptr_t pc, const void* lock_or_condition, uint16_t state) {
     lock(SUBSTRATA_LOCK, pc, reinterpret_cast<uintptr_t>(lock_or_condition), 0, state);
   }
@@ -51,6 +55,8 @@ class ThreadPublisher {
   bool in_burst() { return position_++ % (burst_.on + burst_.off) < burst_.on; }
   void put(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
   void put(const substrata_transaction& transaction);
+  void synchronise(uint16_t kind, uintptr_t pc, uintptr_t what, uint64_t number, uint32_t size,
+                   uint16_t state);
   void append(substrata_transaction transaction);
   uint16_t phase() const { return __atomic_load_n(*table_.phase, __ATOMIC_RELAXED); }
   // Puts the write that waits for its value, which the program has stored by now, and the read behind it.

@@ -13,7 +13,7 @@ namespace substrata::mpi {
 
 bool make_node_file(const NodeFileLayout& layout, char (&name)[kNodeFileName]) {
   std::strcpy(name, "/dev/shm/substrata-mpi-XXXXXX");
-  const int file = make_shared_file_unguessed(name, layout.common);
+  const int file = make_shared_file(name, layout.common);
   if (file < 0) return false;
   const bool made = lengthen_file(file, layout.bytes()) == 0;
   if (!made) unlink(name);

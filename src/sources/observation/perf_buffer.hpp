@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/sample_ring.hpp"
+#include "observation/raw_samples.hpp"
 
 namespace substrata::pages {
 
@@ -35,14 +36,7 @@ struct Sample {
 };
 inline constexpr size_t kLeastSample = offsetof(Sample, data_source);
 // PERF_RECORD_SWITCH with PERF_SAMPLE_TID | TIME | CPU behind it.
-struct SwitchRecord {
-  perf_event_header header;
-  uint32_t process;
-  uint32_t thread;
-  uint64_t time;
-  uint32_t processor;
-  uint32_t reserved;
-};
+using SwitchRecord = RecordHead;
 
 // One processor's events, all writing into the first one's buffer.
 class Buffer {

@@ -15,15 +15,20 @@
 
 namespace substrata::pages {
 
-// What the kernel writes for PERF_SAMPLE_TID | TIME | CPU | RAW, in its order. The fields of a tracepoint are at the
-// offsets that its file `format` gives, from `raw` on; of long ones the first.
-struct RawSample {
+// What the kernel writes for PERF_SAMPLE_TID | TIME | CPU, in its order.
+struct RecordHead {
   perf_event_header header;
   uint32_t process;
   uint32_t thread;
   uint64_t time;
   uint32_t processor;
   uint32_t reserved;
+};
+
+// With PERF_SAMPLE_RAW behind it. The fields of a tracepoint are at the offsets that its file `format` gives, from
+// `raw` on; of long ones the first.
+struct RawSample {
+  RecordHead head;
   uint32_t raw_bytes;
   unsigned char raw[212];
 
@@ -92,21 +97,21 @@ class SystemCalls {
  public:
   // By thread, in the order of time.
   void begin(const RawSample& sample, size_t bytes) {
-    begun_[sample.thread] = {sample.time, kNumber.of(sample, bytes), kArgument.of(sample, bytes)};
+    begun_[sample.head.thread] = {sample.head.time, kNumber.of(sample, bytes), kArgument.of(sample, bytes)};
   }
   // publish(transaction) where the begin was seen.
   template <typename Publish>
   void end(const RawSample& sample, size_t bytes, const Publish& publish) {
-    const auto begun = begun_.find(sample.thread);
+    const auto begun = begun_.find(sample.head.thread);
     if (begun == begun_.end()) return;
     constexpr int64_t kLastError = 4095;
     const auto returned = static_cast<int64_t>(kArgument.of(sample, bytes));
     substrata_transaction call{};
-    call.time = sample.time;
+    call.time = sample.head.time;
     call.start = begun->second.time;
     call.detail = begun->second.number;
     call.address = begun->second.argument;
-    call.initiator = sample.thread;
+    call.initiator = sample.head.thread;
     call.kind = SUBSTRATA_SYSTEM_CALL;
     if (returned < 0 && returned >= -kLastError)
       call.target = static_cast<uint32_t>(-returned);

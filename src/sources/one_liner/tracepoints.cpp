@@ -134,14 +134,15 @@ void Tracepoints::collect() {
   for (pages::Buffer& each : buffers_) {
     each.drain_as<pages::RawSample>([&](const pages::RawSample& sample, size_t size) {
       // A process that it starts is observed by itself.
-      if (sample.header.type == PERF_RECORD_SAMPLE && sample.process == process_ && sample.thread != ignored_)
+      if (sample.head.header.type == PERF_RECORD_SAMPLE && sample.head.process == process_ &&
+          sample.head.thread != ignored_)
         kept_.push_back({sample, sample.bytes(size)});
     });
   }
-  const auto later = std::stable_partition(kept_.begin(), kept_.end(),
-                                           [&](const Record& each) { return each.sample.time <= horizon; });
+  const auto later = std::stable_partition(
+      kept_.begin(), kept_.end(), [&](const Record& each) { return each.sample.head.time <= horizon; });
   std::stable_sort(kept_.begin(), later,
-                   [](const Record& a, const Record& b) { return a.sample.time < b.sample.time; });
+                   [](const Record& a, const Record& b) { return a.sample.head.time < b.sample.head.time; });
   std::for_each(kept_.begin(), later, [this](const Record& each) { publish(each); });
   kept_.erase(kept_.begin(), later);
 }
@@ -161,9 +162,9 @@ void Tracepoints::publish(const Record& record) {
     calls_.end(sample, record.bytes, [&](const substrata_transaction& call) { publisher.publish(call); });
   } else {
     substrata_transaction event{};
-    event.time = sample.time;
-    event.initiator = sample.thread;
-    event.target = sample.processor;
+    event.time = sample.head.time;
+    event.initiator = sample.head.thread;
+    event.target = sample.head.processor;
     event.kind = SUBSTRATA_TRACEPOINT;
     event.detail = point->fields.detail.of(sample, record.bytes);
     event.address = point->fields.address.of(sample, record.bytes);

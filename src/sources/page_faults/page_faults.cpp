@@ -7,17 +7,13 @@
 #include "base/guard.hpp"
 #include "observation/observation.hpp"
 
-using substrata::Code;
-using substrata::fail;
-using substrata::guarded;
-using substrata::pages::kMostRingPages;
-using substrata::pages::Sample;
+using namespace substrata;
 
 struct substrata_page_faults {
-  substrata::pages::Observation observation;
+  pages::Observation observation;
 
   void collect() {
-    observation.collect([](const Sample& sample, substrata_transaction& fault) {
+    observation.collect([](const pages::Sample& sample, substrata_transaction& fault) {
       static const auto page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
       fault.address = sample.address;
       fault.size = page;
@@ -33,15 +29,15 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
   return guarded([&] {
     if (out == nullptr)
       return fail(Code::kInvalid, "substrata_page_faults_start needs a place for the handle");
-    const auto wanted = substrata::taken_in(options);
-    if (wanted.process < 0 || wanted.ring_pages > kMostRingPages)
+    const auto wanted = taken_in(options);
+    if (wanted.process < 0 || wanted.ring_pages > pages::kMostRingPages)
       return fail(Code::kInvalid,
                   "page faults need a process number from 0 on and at most %u pages of buffer",
-                  kMostRingPages);
+                  pages::kMostRingPages);
     const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
     const bool from_exec = (wanted.flags & SUBSTRATA_PAGE_FAULTS_FROM_EXEC) != 0;
     perf_event_attr attributes =
-        substrata::pages::sampled_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, from_exec);
+        pages::sampled_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, from_exec);
     attributes.sample_period = 1;
 
     auto faults = std::make_unique<substrata_page_faults>();
@@ -50,10 +46,10 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
             "Page faults of an observed process; initiator the thread, target the "
             "processor, detail the process"))
       return refused;
-    const std::vector<pid_t> threads = substrata::pages::threads_of(process);
+    const std::vector<pid_t> threads = pages::threads_of(process);
     if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
     if (const int error = faults->observation.open({attributes}, threads, wanted.ring_pages))
-      return substrata::pages::refuse_observation(error, "page faults of process", process, "observed");
+      return pages::refuse_observation(error, "page faults of process", process, "observed");
     if (faults->observation.empty())
       return fail(Code::kInvalid, "process %d has ended", static_cast<int>(process));
     if (!from_exec) faults->observation.enable();
@@ -63,9 +59,9 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
 }
 
 int substrata_page_faults_collect(substrata_page_faults* faults, uint64_t* lost) {
-  return substrata::pages::collect(faults, lost, "substrata_page_faults_collect needs a handle");
+  return pages::collect(faults, lost, "substrata_page_faults_collect needs a handle");
 }
 
-void substrata_page_faults_stop(substrata_page_faults* faults) { substrata::pages::stop(faults); }
+void substrata_page_faults_stop(substrata_page_faults* faults) { pages::stop(faults); }
 
 }  // extern "C"

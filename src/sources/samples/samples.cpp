@@ -8,21 +8,17 @@
 #include "memory_samples.hpp"
 #include "observation/observation.hpp"
 
-using substrata::Code;
-using substrata::fail;
-using substrata::guarded;
-using substrata::pages::kMostRingPages;
-using substrata::pages::Sample;
+using namespace substrata;
 
 struct substrata_samples {
-  substrata::pages::Observation observation;
+  pages::Observation observation;
   int by = 0;
 
   void collect() {
     if (by == SUBSTRATA_SAMPLES_LOADS || by == SUBSTRATA_SAMPLES_OPERATIONS)
-      observation.collect(substrata::samples::fill_memory_sample);
+      observation.collect(samples::fill_memory_sample);
     else
-      observation.collect([](const Sample&, substrata_transaction& sample) {
+      observation.collect([](const pages::Sample&, substrata_transaction& sample) {
         sample.kind = SUBSTRATA_SAMPLE;
         return true;
       });
@@ -41,12 +37,13 @@ extern "C" {
 int substrata_samples_start(const substrata_samples_options* options, substrata_samples** out) {
   return guarded([&] {
     if (out == nullptr) return fail(Code::kInvalid, "substrata_samples_start needs a place for the handle");
-    const auto wanted = substrata::taken_in(options);
-    if (wanted.process < 0 || wanted.ring_pages > kMostRingPages || wanted.frequency > kMostFrequency) {
+    const auto wanted = taken_in(options);
+    if (wanted.process < 0 || wanted.ring_pages > pages::kMostRingPages ||
+        wanted.frequency > kMostFrequency) {
       return fail(Code::kInvalid,
                   "samples need a process number from 0 on, at most %u samples a second and at most %u pages "
                   "of buffer",
-                  kMostFrequency, kMostRingPages);
+                  kMostFrequency, pages::kMostRingPages);
     }
     const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
     const bool from_exec = (wanted.flags & SUBSTRATA_SAMPLES_FROM_EXEC) != 0;
@@ -54,21 +51,20 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
     const uint64_t frequency = wanted.frequency == 0 ? kDefaultFrequency : wanted.frequency;
 
     auto samples = std::make_unique<substrata_samples>();
-    substrata::samples::MemoryEvent of_memory;
+    samples::MemoryEvent of_memory;
     if (memory) {
       std::string why;
-      if (!substrata::samples::find_memory_event(substrata::perf::read_pmus(""), from_exec, frequency,
-                                                 &of_memory, &why))
+      if (!samples::find_memory_event(perf::read_pmus(""), from_exec, frequency, &of_memory, &why))
         return fail(Code::kNoSupport, "%s", why.c_str());
     }
-    if (const int refused = memory ? samples->observation.open_probe(substrata::samples::kMemoryProbe,
-                                                                     substrata::samples::kMemoryProbeText)
-                                   : samples->observation.open_probe(
-                                         "os.processor-samples",
-                                         "Instructions at which an observed process is met; initiator the "
-                                         "thread, target the processor, detail the process"))
+    if (const int refused =
+            memory ? samples->observation.open_probe(samples::kMemoryProbe, samples::kMemoryProbeText)
+                   : samples->observation.open_probe(
+                         "os.processor-samples",
+                         "Instructions at which an observed process is met; initiator the "
+                         "thread, target the processor, detail the process"))
       return refused;
-    const std::vector<pid_t> threads = substrata::pages::threads_of(process);
+    const std::vector<pid_t> threads = pages::threads_of(process);
     if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
     int error = 0;
     if (memory) {
@@ -76,7 +72,7 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
       samples->by = of_memory.by;
     } else {
       perf_event_attr attributes =
-          substrata::pages::sampled_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, from_exec);
+          pages::sampled_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, from_exec);
       attributes.freq = 1;
       attributes.sample_freq = frequency;
       error = (wanted.flags & SUBSTRATA_SAMPLES_BY_CLOCK) != 0
@@ -90,7 +86,7 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
         error = samples->observation.open({attributes}, threads, wanted.ring_pages);
       }
     }
-    if (error != 0) return substrata::pages::refuse_observation(error, "process", process, "sampled");
+    if (error != 0) return pages::refuse_observation(error, "process", process, "sampled");
     if (samples->observation.empty())
       return fail(Code::kInvalid, "process %d has ended", static_cast<int>(process));
     if (!from_exec) samples->observation.enable();
@@ -107,9 +103,9 @@ int substrata_samples_by(const substrata_samples* samples) {
 }
 
 int substrata_samples_collect(substrata_samples* samples, uint64_t* lost) {
-  return substrata::pages::collect(samples, lost, "substrata_samples_collect needs a handle");
+  return pages::collect(samples, lost, "substrata_samples_collect needs a handle");
 }
 
-void substrata_samples_stop(substrata_samples* samples) { substrata::pages::stop(samples); }
+void substrata_samples_stop(substrata_samples* samples) { pages::stop(samples); }
 
 }  // extern "C"

@@ -12,6 +12,7 @@
 #include "machine.hpp"
 #include "spec.hpp"
 #include "substrata/feed.h"
+#include "substrata/feed.hpp"
 
 namespace substrata::workloads {
 
@@ -72,6 +73,11 @@ template <class Model>
 class ListedMachine {
  public:
   static void add() { static_cast<void>(substrata_machine_add(&entry())); }
+  // With the source of what it publishes.
+  static void add(const client::feed::Source& source) {
+    static_cast<void>(source.try_add());
+    add();
+  }
 
  private:
   static substrata_machine& entry() {

@@ -21,6 +21,11 @@ struct SynchronisationCosts {
   Time receive = 1000;    // the receiver's time for a message that is there
   Time message = 1000;    // from send to arrival
   Time message_byte = 0;  // and for each byte
+
+  // The same for everything but a message's bytes.
+  static SynchronisationCosts all(Time cost, Time message_byte) noexcept {
+    return {cost, cost, cost, cost, cost, cost, cost, message_byte};
+  }
 };
 
 // Locks are handed over in the order of asking, barriers open for all at once, messages arrive after a fixed

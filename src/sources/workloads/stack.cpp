@@ -53,6 +53,14 @@ __asm__(
 namespace substrata::workloads {
 namespace {
 thread_local Stack* entering = nullptr;  // handed to enter(), which takes no argument
+
+void switch_stack(void** from, void* to) noexcept {
+#ifdef SUBSTRATA_STACK_PORTABLE
+  swapcontext(static_cast<ucontext_t*>(*from), static_cast<ucontext_t*>(to));
+#else
+  substrata_workloads_switch_stack(from, to);
+#endif
+}
 }  // namespace
 
 Stack::Stack(std::size_t bytes, Body body, void* argument) : body_(body), argument_(argument) {
@@ -117,11 +125,7 @@ void Stack::resume() noexcept {
   outside_shadow_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(inside_shadow_, 0);
 #endif
-#ifdef SUBSTRATA_STACK_PORTABLE
-  swapcontext(static_cast<ucontext_t*>(outside_), static_cast<ucontext_t*>(inside_));
-#else
-  substrata_workloads_switch_stack(&outside_, inside_);
-#endif
+  switch_stack(&outside_, inside_);
 #ifdef SUBSTRATA_ASAN
   __sanitizer_finish_switch_fiber(outside_shadow_, nullptr, nullptr);
 #endif
@@ -136,11 +140,7 @@ void Stack::leave([[maybe_unused]] bool for_ever) noexcept {
 #ifdef SUBSTRATA_TSAN
   __tsan_switch_to_fiber(outside_shadow_, 0);
 #endif
-#ifdef SUBSTRATA_STACK_PORTABLE
-  swapcontext(static_cast<ucontext_t*>(inside_), static_cast<ucontext_t*>(outside_));
-#else
-  substrata_workloads_switch_stack(&inside_, outside_);
-#endif
+  switch_stack(&inside_, outside_);
 #ifdef SUBSTRATA_ASAN
   __sanitizer_finish_switch_fiber(inside_shadow_, &outside_bottom_, &outside_bytes_);
 #endif

@@ -6,19 +6,13 @@
 
 namespace substrata::workloads {
 
-Stream Stream::connect(Process& process, ProcessId to, std::uint32_t port, const StreamSettings& settings) {
+Stream Stream::open(bool connects, Process& process, ProcessId peer, std::uint32_t port,
+                    const StreamSettings& settings) {
   const Procedure operation(process, 0, LayerKind::kStreamOpen);
-  Stream made(process, to, port, settings);
-  made.offer(kConnect);
-  made.learn(kAccept);
-  return made;
-}
-
-Stream Stream::accept(Process& process, ProcessId from, std::uint32_t port, const StreamSettings& settings) {
-  const Procedure operation(process, 0, LayerKind::kStreamOpen);
-  Stream made(process, from, port, settings);
-  made.learn(kConnect);
-  made.offer(kAccept);
+  Stream made(process, peer, port, settings);
+  if (connects) made.offer(kConnect);
+  made.learn(connects ? kAccept : kConnect);
+  if (!connects) made.offer(kAccept);
   return made;
 }
 

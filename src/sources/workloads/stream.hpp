@@ -25,8 +25,12 @@ class Stream {
  public:
   // Both wait for the other side. `port` distinguishes several connections of a pair; its tags, four for each
   // port from 2^16 on, are the stream's.
-  static Stream connect(Process& process, ProcessId to, std::uint32_t port, const StreamSettings& settings);
-  static Stream accept(Process& process, ProcessId from, std::uint32_t port, const StreamSettings& settings);
+  static Stream connect(Process& process, ProcessId to, std::uint32_t port, const StreamSettings& settings) {
+    return open(true, process, to, port, settings);
+  }
+  static Stream accept(Process& process, ProcessId from, std::uint32_t port, const StreamSettings& settings) {
+    return open(false, process, from, port, settings);
+  }
 
   // All of it; returns when the last byte has been sent.
   void write(std::span<const std::byte> data);
@@ -43,6 +47,8 @@ class Stream {
 
  private:
   enum Tag : std::uint32_t { kConnect, kAccept, kData, kCredit };
+  static Stream open(bool connects, Process& process, ProcessId peer, std::uint32_t port,
+                     const StreamSettings& settings);
   Stream(Process& process, ProcessId peer, std::uint32_t port, const StreamSettings& settings)
       : process_(process), peer_(peer), port_(port), settings_(settings) {}
   std::uint32_t tag(Tag of) const noexcept { return (std::uint32_t{1} << 16) + port_ * 4 + of; }

@@ -6,21 +6,11 @@
 #include "random.hpp"
 
 namespace substrata::workloads {
-namespace {
-SynchronisationCosts costs(Time cycle) {
-  return {.lock = cycle,
-          .unlock = cycle,
-          .hand_over = cycle,
-          .barrier = cycle,
-          .send = cycle,
-          .receive = cycle,
-          .message = cycle,
-          .message_byte = 0};
-}
-}  // namespace
 
 TrivialMachine::TrivialMachine(const TrivialParameters& parameters)
-    : SharedMemoryMachine(costs(parameters.cycle)), parameters_(parameters), random_(parameters.seed) {}
+    : SharedMemoryMachine(SynchronisationCosts::all(parameters.cycle, 0)),
+      parameters_(parameters),
+      random_(parameters.seed) {}
 
 Time TrivialMachine::random_delay() {
   if (parameters_.jitter == 0) return 0;

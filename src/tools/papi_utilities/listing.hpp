@@ -3,8 +3,11 @@
 
 #include <papi.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
+
+#include "arguments/arguments.hpp"
 
 namespace substrata::utilities {
 
@@ -19,6 +22,18 @@ std::string message(int code);
 
 // The event of that name; false, and why on stderr, when there is none.
 bool describe(const char* utility, const std::string& name, PAPI_event_info_t* info);
+
+// A class of events that a flag of the command asks for; `value` as PAPI numbers it.
+struct ClassOption {
+  const char* flag;
+  const char* text;
+  int value;
+  bool on = false;
+};
+template <std::size_t kCount>
+void take_flags(Arguments* arguments, ClassOption (&classes)[kCount]) {
+  for (ClassOption& one : classes) arguments->flag(one.flag, one.on, one.text);
+}
 
 // Codes in the library's order. A modifier as PAPI_enum_cmp_event takes it.
 std::vector<int> native_events(int component);

@@ -81,35 +81,29 @@ class Reasons {
 int main(int argc, char** argv) {
   bool available = false, check = false, detail = false;
   std::string event;
-  struct Filter {
-    const char* option;
-    const char* text;
-    unsigned bit;
-    bool on;
-  };
-  Filter filters[] = {
-      {"--br", "branch related presets", PAPI_PRESET_BIT_BR, false},
-      {"--cache", "cache related presets", PAPI_PRESET_BIT_CACH, false},
-      {"--cnd", "conditional presets", PAPI_PRESET_BIT_CND, false},
-      {"--fp", "floating point presets", PAPI_PRESET_BIT_FP, false},
-      {"--ins", "instruction presets", PAPI_PRESET_BIT_INS, false},
-      {"--idl", "stalled or idle presets", PAPI_PRESET_BIT_IDL, false},
-      {"--l1", "level 1 cache presets", PAPI_PRESET_BIT_L1, false},
-      {"--l2", "level 2 cache presets", PAPI_PRESET_BIT_L2, false},
-      {"--l3", "level 3 cache presets", PAPI_PRESET_BIT_L3, false},
-      {"--mem", "memory presets", PAPI_PRESET_BIT_MEM, false},
-      {"--msc", "miscellaneous presets", PAPI_PRESET_BIT_MSC, false},
-      {"--tlb", "translation lookaside buffer presets", PAPI_PRESET_BIT_TLB, false},
+  ClassOption filters[] = {
+      {"--br", "branch related presets", PAPI_PRESET_BIT_BR},
+      {"--cache", "cache related presets", PAPI_PRESET_BIT_CACH},
+      {"--cnd", "conditional presets", PAPI_PRESET_BIT_CND},
+      {"--fp", "floating point presets", PAPI_PRESET_BIT_FP},
+      {"--ins", "instruction presets", PAPI_PRESET_BIT_INS},
+      {"--idl", "stalled or idle presets", PAPI_PRESET_BIT_IDL},
+      {"--l1", "level 1 cache presets", PAPI_PRESET_BIT_L1},
+      {"--l2", "level 2 cache presets", PAPI_PRESET_BIT_L2},
+      {"--l3", "level 3 cache presets", PAPI_PRESET_BIT_L3},
+      {"--mem", "memory presets", PAPI_PRESET_BIT_MEM},
+      {"--msc", "miscellaneous presets", PAPI_PRESET_BIT_MSC},
+      {"--tlb", "translation lookaside buffer presets", PAPI_PRESET_BIT_TLB},
   };
   substrata::Arguments arguments("papi_avail", "Lists preset and user-defined events.");
   arguments.flag("-a,--avail", available, "only those that can be counted here");
   arguments.flag("-c,--check", check, "the same, each one added to an eventset to make sure");
   arguments.flag("-d,--detail", detail, "with details");
   arguments.word("-e", event, "only this event, with details");
-  for (Filter& filter : filters) arguments.flag(filter.option, filter.on, filter.text);
+  take_flags(&arguments, filters);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   unsigned wanted = 0;
-  for (const Filter& filter : filters) wanted |= filter.on ? filter.bit : 0;
+  for (const ClassOption& filter : filters) wanted |= filter.on ? static_cast<unsigned>(filter.value) : 0;
 
   start_library();
   print_machine("Available PAPI preset and user defined events plus hardware information.");

@@ -63,18 +63,12 @@ int main(int argc, char** argv) {
   bool no_qualifiers = false, no_groups = false;
   std::string event;
   NativeChoice choice;
-  struct Class {
-    const char* option;
-    const char* text;
-    int modifier;
-    bool on;
-  };
-  Class classes[] = {
-      {"--darr", "events with data address range restriction", PAPI_NTV_ENUM_DARR, false},
-      {"--dear", "data event address register events", PAPI_NTV_ENUM_DEAR, false},
-      {"--iarr", "events with instruction address range restriction", PAPI_NTV_ENUM_IARR, false},
-      {"--iear", "instruction event address register events", PAPI_NTV_ENUM_IEAR, false},
-      {"--opcm", "events with opcode matching", PAPI_NTV_ENUM_OPCM, false},
+  ClassOption classes[] = {
+      {"--darr", "events with data address range restriction", PAPI_NTV_ENUM_DARR},
+      {"--dear", "data event address register events", PAPI_NTV_ENUM_DEAR},
+      {"--iarr", "events with instruction address range restriction", PAPI_NTV_ENUM_IARR},
+      {"--iear", "instruction event address register events", PAPI_NTV_ENUM_IEAR},
+      {"--opcm", "events with opcode matching", PAPI_NTV_ENUM_OPCM},
   };
   substrata::Arguments arguments(
       "papi_native_avail",
@@ -85,7 +79,7 @@ int main(int argc, char** argv) {
   arguments.word("-x", choice.exclude, "no names with this text in them");
   arguments.flag("--noqual", no_qualifiers, "without qualifiers");
   arguments.flag("--nogroups", no_groups, "without groups (none are known)");
-  for (Class& one : classes) arguments.flag(one.option, one.on, one.text);
+  take_flags(&arguments, classes);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
   choice.qualifiers = !no_qualifiers;
@@ -108,10 +102,10 @@ int main(int argc, char** argv) {
     std::printf(" Native Events in Component: %s\n", about->name);
     print_rule(79, '=');
     std::vector<int> codes = native_events(component);
-    for (const Class& one : classes) {
+    for (const ClassOption& one : classes) {
       if (!one.on) continue;
       codes.clear();
-      for (int code = PAPI_NATIVE_MASK; PAPI_enum_cmp_event(&code, one.modifier, component) == PAPI_OK;)
+      for (int code = PAPI_NATIVE_MASK; PAPI_enum_cmp_event(&code, one.value, component) == PAPI_OK;)
         codes.push_back(code);
     }
     total += print_native_events(codes, choice);

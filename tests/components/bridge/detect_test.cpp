@@ -34,7 +34,7 @@ class BridgeDetection : public testing::Test {
 };
 
 // PA-46
-TEST_F(BridgeDetection, AMachineWithoutPapiIsToldWhatToInstall) {
+TEST_F(BridgeDetection, AMachineWithoutPapiSaysWhatToInstall) {
   const Status status = table_.detect(&host_);
   EXPECT_EQ(status.code, Code::kNoSupport);
   ASSERT_NE(status.note, nullptr);

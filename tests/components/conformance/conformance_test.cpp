@@ -142,7 +142,7 @@ TEST_P(Conformance, PublishesItsNameAndEveryRequiredSlot) {  // PA-1
   EXPECT_EQ(table_.attach == nullptr, table_.detach == nullptr) << "attach and detach come together";
 }
 
-TEST_P(Conformance, CopiesNoMoreOfTheTableThanTheHostHasRoomFor) {
+TEST_P(Conformance, CopiesNoMoreOfTheTableThanTheHostHasSpaceFor) {
   struct {
     SubstrateTable table;
     unsigned char beyond[64];
@@ -163,7 +163,7 @@ TEST_P(Conformance, RefusesAHostOfAnotherAbi) {
   EXPECT_EQ(table.name, nullptr);
 }
 
-TEST_P(Conformance, GivesASentenceWhenItIsNotHere) {  // PA-6
+TEST_P(Conformance, GivesAMessageWhenItIsNotHere) {  // PA-6
   if (detected_.ok()) GTEST_SKIP() << table_.name << " is here";
   ASSERT_NE(detected_.note, nullptr);
   EXPECT_GT(std::strlen(detected_.note), 20u) << detected_.note;

@@ -35,13 +35,13 @@ class CacheOracle {
         l1_.erase(victim);
         if (dirty) {
           ++counts.l1_write_backs;
-          tell("l1 write-back", victim);
+          report("l1 write-back", victim);
           into_l2(victim, true, false);
         }
       }
       l1_[line] = {clock_, write};
       ++clock_;
-      tell(l2_.count(line) != 0 ? "l1 fill, hit" : "l1 fill, miss", line);
+      report(l2_.count(line) != 0 ? "l1 fill, hit" : "l1 fill, miss", line);
       into_l2(line, false, true);
     }
   }
@@ -78,7 +78,7 @@ class CacheOracle {
     }
     if (demand) {
       ++counts.l2_misses;
-      tell("l2 fill", line);
+      report("l2 fill", line);
     }
     if (uint64_t victim = 0; full(l2_, line, geometry_.l2_bytes, geometry_.l2_ways, &victim)) {
       bool victim_dirty = l2_.at(victim).dirty;
@@ -87,17 +87,17 @@ class CacheOracle {
         victim_dirty = victim_dirty || l1_.at(victim).dirty;
         l1_.erase(victim);
         ++counts.back_invalidations;
-        tell("l1 invalidate", victim);
+        report("l1 invalidate", victim);
       }
       if (victim_dirty) {
         ++counts.l2_write_backs;
-        tell("l2 write-back", victim);
+        report("l2 write-back", victim);
       }
     }
     l2_[line] = {clock_, dirty};
   }
 
-  void tell(const std::string& what, uint64_t line) {
+  void report(const std::string& what, uint64_t line) {
     traffic.push_back(what + " " + std::to_string(line * geometry_.line_bytes));
   }
 
@@ -109,14 +109,14 @@ class CacheOracle {
 
 // The model's traffic in the oracle's words.
 struct SpokenTraffic {
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   void l1_fill(uint64_t address, bool hit) {
-    told.push_back((hit ? "l1 fill, hit " : "l1 fill, miss ") + std::to_string(address));
+    reported.push_back((hit ? "l1 fill, hit " : "l1 fill, miss ") + std::to_string(address));
   }
-  void l1_write_back(uint64_t address) { told.push_back("l1 write-back " + std::to_string(address)); }
-  void l1_invalidate(uint64_t address) { told.push_back("l1 invalidate " + std::to_string(address)); }
-  void l2_fill(uint64_t address) { told.push_back("l2 fill " + std::to_string(address)); }
-  void l2_write_back(uint64_t address) { told.push_back("l2 write-back " + std::to_string(address)); }
+  void l1_write_back(uint64_t address) { reported.push_back("l1 write-back " + std::to_string(address)); }
+  void l1_invalidate(uint64_t address) { reported.push_back("l1 invalidate " + std::to_string(address)); }
+  void l2_fill(uint64_t address) { reported.push_back("l2 fill " + std::to_string(address)); }
+  void l2_write_back(uint64_t address) { reported.push_back("l2 write-back " + std::to_string(address)); }
 };
 
 }  // namespace substrata::memory::test

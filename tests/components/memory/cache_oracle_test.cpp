@@ -41,7 +41,7 @@ TEST(Caches, DoWhatTheOracleDoesOnRandomAccesses) {
       oracle.access(address, size, write);
     }
     expect_same(counts, oracle.counts);
-    ASSERT_EQ(traffic.told, oracle.traffic);
+    ASSERT_EQ(traffic.reported, oracle.traffic);
     EXPECT_GT(counts.l2_write_backs, 100u);
     EXPECT_EQ(counts.back_invalidations > 0, geometry.inclusive);
   }

@@ -1,4 +1,4 @@
-// Qualified event names: every spelling of one request has one canonical name, every wrong one a sentence.
+// Qualified event names: every spelling of one request has one canonical name, every wrong one a message.
 #include <gtest/gtest.h>
 
 #include "counting/event_names.hpp"

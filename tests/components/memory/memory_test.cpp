@@ -17,6 +17,7 @@
 #include "entry_points.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/transactions.hpp"
 
 namespace substrata::memory::test {
 namespace {
@@ -35,11 +36,7 @@ class LiveCpu {
               0);
   }
   void access(uint16_t kind, uint64_t address, uint32_t size) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
-    t.size = size;
-    t.kind = kind;
+    substrata_transaction t = tests::access(kind, address, size, ++time_);
     t.initiator = cpu_;
     t.phase = 3;
     publisher_.publish(t);

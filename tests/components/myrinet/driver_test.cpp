@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "entry_points.hpp"
-#include "published_message.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/transactions.hpp"
 
 namespace substrata::myrinet::test {
 namespace {
@@ -35,7 +35,7 @@ class RecordedProgram {
   void message(uint32_t from, uint32_t to, uint32_t bytes, uint64_t after_ns) {
     now_ns_ += after_ns;
     const uint32_t number = ++numbers_[from * log_.size() + to];
-    substrata_transaction seen = published_message(SUBSTRATA_SEND, from, to, bytes, now_ns_);
+    substrata_transaction seen = tests::message(SUBSTRATA_SEND, from, to, bytes, now_ns_);
     seen.detail = number;
     sends_[from].publish(seen);
     seen.start = seen.time;

@@ -205,7 +205,7 @@ TEST(MyrinetHostStore, WithoutRecordingNothingIsKeptAndNothingCosts) {  // MY-7,
   store->with_memory([](const MonitorMemory* memory) { EXPECT_EQ(memory->packets(), 0u); });
 }
 
-TEST(MyrinetHostStore, RecordsTellEachPacketAtBothEnds) {  // MY-41
+TEST(MyrinetHostStore, RecordsReportEachPacketAtBothEnds) {  // MY-41
   HostLayout layout = lines(1024);
   layout.trace_ring = 100'000;
   layout.trace_buffer = 64;

@@ -10,56 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "entry_points.hpp"
-#include "published_message.hpp"
-#include "support/opened_substrate.hpp"
+#include "opened_myrinet.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace substrata::myrinet::test {
 namespace {
-
-// The opened substrate.
-class Myrinet : public tests::SubstrateTest<substrata_entry_myrinet> {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
-    ASSERT_EQ(substrata_myrinet_stop(), 0);
-    auto shape = client::sized<substrata_myrinet_shape>();
-    ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
-    ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
-  }
-  void TearDown() override {
-    EXPECT_EQ(substrata_myrinet_stop(), 0);
-    SubstrateTest::TearDown();
-  }
-
-  // Runs a workload; its result must be right.
-  substrata_run_result run(const char* workload, uint32_t nodes, const char* parameters = nullptr,
-                           uint16_t program = 0, const char* record = nullptr) {
-    auto options = client::sized<substrata_run_options>();
-    options.processes = nodes;
-    options.seed = 5;
-    options.parameters = parameters;
-    options.program = program;
-    options.record = record;
-    auto result = client::sized<substrata_run_result>();
-    EXPECT_EQ(substrata_run("myrinet", workload, &options, &result), 0) << result.message;
-    EXPECT_EQ(result.correct, 1u) << result.message;
-    return result;
-  }
-  Status find(const std::string& name, uint32_t* index) {
-    return table_.find_event(device_, name.c_str(), index);
-  }
-};
-
-// Events by name, counted from now on.
-class Counting : public tests::CountedSet {
- public:
-  Counting(const SubstrateTable& table, Device* device, const std::vector<std::string>& names)
-      : CountedSet(table, device, tests::find_events(table, device, names)) {
-    start();
-  }
-};
 
 // Everything that passes at the interfaces, added up by plain code.
 class Onlooker {
@@ -85,8 +40,6 @@ class Onlooker {
   std::map<uint16_t, int64_t> bytes_;
   client::feed::Observer observer_;
 };
-
-constexpr char kSmall[] = "fft:points=1024";
 
 TEST_F(Myrinet, AStreamThroughAllNodesKeepsItsBytesWhateverHappensToPackets) {  // MY-20, MY-22
   const char* const faults = "drop_ppm=40000:corrupt_ppm=40000:misroute_ppm=40000";
@@ -301,7 +254,7 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
   EXPECT_EQ(by_size(0), alone);
 }
 
-TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
+TEST_F(Myrinet, EachPageIsFollowedByAWordThatAnnouncesIt) {  // MY-20
   // Homes by block: none is asked for, so that all else of the protocol's type are these words.
   Counting set(table_, device_,
                {"PACKETS_SENT:type=2", "PACKETS_SENT:type=3", "PACKETS_SENT:type=7", "BYTES_SENT:type=3",
@@ -313,135 +266,6 @@ TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
   EXPECT_EQ(values[2], values[0]);
   EXPECT_EQ(values[3], 4096 * values[0]);
   EXPECT_EQ(values[4], 4 * values[0]);
-}
-
-TEST_F(Myrinet, AProgramThatSharesItsProcessorsWaitsForItsSlices) {  // MY-31
-  const uint64_t alone = run("fft:points=4096", 4).simulated_ticks;
-  auto options = client::sized<substrata_run_options>();
-  options.processes = 4;
-  options.seed = 5;
-  auto first = client::sized<substrata_run_result>();
-  substrata_run_result second = first;
-  ASSERT_EQ(substrata_myrinet_run_together("fft:points=4096", "radix:keys=65536", &options, &first, &second),
-            0)
-      << substrata_myrinet_error();
-  EXPECT_EQ(first.correct, 1u) << first.message;
-  EXPECT_EQ(second.correct, 1u) << second.message;
-  // Its pages' homes run it a half of the time only, and not the same half.
-  EXPECT_GT(first.simulated_ticks, 2 * alone);
-}
-
-TEST_F(Myrinet, AProgramWithProcessorsOfItsOwnWaitsForNoSlices) {
-  auto options = client::sized<substrata_run_options>();
-  options.processes = 4;
-  options.seed = 5;
-  options.parameters = "slice_ms=0";
-  auto first = client::sized<substrata_run_result>();
-  substrata_run_result second = first;
-  ASSERT_EQ(substrata_myrinet_run_together("fft:points=4096", "radix:keys=65536", &options, &first, &second),
-            0)
-      << substrata_myrinet_error();
-  EXPECT_LT(first.simulated_ticks, 200'000'000'000u) << "one slice";
-}
-
-TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
-  auto shape = client::sized<substrata_myrinet_shape>();
-  ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
-  shape.programs = 2;
-  ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
-  Counting set(table_, device_,
-               {"PACKETS_SENT:program=0", "PACKETS_SENT:program=1", "PACKETS_SENT", "PACKETS_RECEIVED"});
-  auto options = client::sized<substrata_run_options>();
-  options.processes = 4;
-  options.seed = 2;
-  uint64_t ticks[2] = {};
-  for (uint64_t& time : ticks) {
-    ASSERT_EQ(substrata_myrinet_clear(), 0);
-    ASSERT_EQ(substrata_myrinet_start(), 0);
-    auto first = client::sized<substrata_run_result>();
-    substrata_run_result second = first;
-    ASSERT_EQ(substrata_myrinet_run_together("fft:points=1024", "radix:keys=4096:radix=64", &options, &first,
-                                             &second),
-              0)
-        << substrata_myrinet_error();
-    EXPECT_EQ(first.correct, 1u) << first.message;
-    EXPECT_EQ(second.correct, 1u) << second.message;
-    time = first.simulated_ticks + second.simulated_ticks;
-    ASSERT_EQ(substrata_myrinet_stop(), 0);
-  }
-  EXPECT_EQ(ticks[0], ticks[1]);  // decided by the seed, not by the threads
-  const std::vector<int64_t> values = set.read();
-  EXPECT_GT(values[0], 0);
-  EXPECT_GT(values[1], 0);
-  EXPECT_EQ(values[0] + values[1], values[2]);
-  EXPECT_EQ(values[2], values[3]);
-  for (uint32_t program = 0; program < 2; ++program) {
-    std::vector<substrata_myrinet_point> points(200);
-    uint32_t count = 0;
-    ASSERT_EQ(substrata_myrinet_signature(SUBSTRATA_MYRINET_ALL, program, SUBSTRATA_MYRINET_BY_SENDER,
-                                          points.data(), 200, &count),
-              0);
-    uint64_t sent = 0;
-    for (uint32_t i = 0; i < count; ++i) sent += points[i].sent;
-    EXPECT_EQ(2 * sent, static_cast<uint64_t>(values[program]));  // the set saw both runs
-  }
-  auto result = client::sized<substrata_run_result>();
-  substrata_run_result other = result;
-  EXPECT_EQ(substrata_myrinet_run_together("fft:points=1024", "nonsense", &options, &result, &other), -1);
-  EXPECT_NE(std::string(substrata_myrinet_error()).find("nonsense"), std::string::npos)
-      << substrata_myrinet_error();
-}
-
-// How long a program's packets were in a node's interface, all together.
-double in_interface(uint32_t node, uint32_t program) {
-  uint32_t count = 0;
-  std::vector<substrata_myrinet_point> points(200);
-  EXPECT_EQ(substrata_myrinet_signature(node, program, SUBSTRATA_MYRINET_BY_SIZE, points.data(), 200, &count),
-            0);
-  double ns = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    ns += static_cast<double>(points[i].sent) * points[i].average_ns[SUBSTRATA_MYRINET_SOURCE] +
-          static_cast<double>(points[i].received) * points[i].average_ns[SUBSTRATA_MYRINET_DEST];
-  return ns;
-}
-
-// Of three nodes two exchange messages, and the signatures say which: the second program's pair goes where one of the
-// nodes is idle.
-TEST_F(Myrinet, ASecondProgramIsPlacedWhereTheFirstsInterfacesAreIdle) {  // MY-44
-  auto shape = client::sized<substrata_myrinet_shape>();
-  ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
-  shape.programs = 2;
-  ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
-  // How much packets of both programs are in the same interfaces.
-  const auto met = [](uint32_t shift) {
-    EXPECT_EQ(substrata_myrinet_clear(), 0);
-    EXPECT_EQ(substrata_myrinet_start(), 0);
-    const std::string parameters = "slice_ms=0:shift=" + std::to_string(shift);
-    auto options = client::sized<substrata_run_options>();
-    options.processes = 3;
-    options.parameters = parameters.c_str();
-    auto first = client::sized<substrata_run_result>();
-    substrata_run_result second = first;
-    constexpr char kPair[] = "ping-pong:bytes=4000:rounds=40";
-    EXPECT_EQ(substrata_myrinet_run_together(kPair, kPair, &options, &first, &second), 0)
-        << substrata_myrinet_error();
-    EXPECT_EQ(substrata_myrinet_stop(), 0);
-    EXPECT_EQ(first.correct + second.correct, 2u);
-    double sum = 0;
-    for (uint32_t node = 0; node < 3; ++node) sum += in_interface(node, 0) * in_interface(node, 1);
-    return sum;
-  };
-  const double beside = met(0);
-  uint32_t shift = 99;
-  ASSERT_EQ(substrata_myrinet_placement(3, &shift), 0) << substrata_myrinet_error();
-  ASSERT_NE(shift, 0u);
-  EXPECT_LT(met(shift), beside);
-}
-
-TEST_F(Myrinet, APlacementNeedsTheStatisticsOfTwoPrograms) {  // MY-44
-  uint32_t shift = 0;
-  EXPECT_EQ(substrata_myrinet_placement(4, &shift), -1);
-  EXPECT_NE(std::string(substrata_myrinet_error()).find("two programs"), std::string::npos);
 }
 
 TEST_F(Myrinet, FaultsAreCountedWhereTheyAreFoundAsManyAsWereMade) {  // MY-22
@@ -486,99 +310,6 @@ TEST_F(Myrinet, AReplayGivesTheSameCounts) {  // FE-8, MY-21
     Counting set(table_, device_, names);
     ASSERT_EQ(substrata_replay(trace.c_str(), nullptr, nullptr), 0) << substrata_feed_error();
     EXPECT_EQ(set.read(), live);
-  }
-}
-
-// A rank of an MPI program as the shim publishes it.
-class Rank {
- public:
-  explicit Rank(uint32_t rank) : rank_(rank) {
-    constexpr client::feed::Source kSource{
-        .name = "mpi", .summary = "the test", .time_base = SUBSTRATA_TIME_NONE, .ticks_per_second = 0};
-    const std::string prefix = "mpi.rank" + std::to_string(rank);
-    EXPECT_EQ(kSource.try_publisher((prefix + ".send").c_str(), "", 64, &sends_), 0);
-    EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
-  }
-  // `operation`: of a message inside a collective operation, its number.
-  void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0, uint64_t operation = 0) {
-    substrata_transaction t = published_message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
-    t.flags = flags;
-    t.address = operation;
-    sends_.publish(t);
-  }
-  void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
-    substrata_transaction t = published_message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
-    t.start = sent_ns;
-    receives_.publish(t);
-  }
-
- private:
-  const uint32_t rank_;
-  client::feed::Publisher sends_;
-  client::feed::Publisher receives_;
-};
-
-TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
-  auto options = client::sized<substrata_run_options>();
-  options.parameters = "nodes=4";
-  substrata_following* following = nullptr;
-  ASSERT_EQ(substrata_follow("myrinet", &options, &following), 0) << substrata_feed_error();
-  // Without a node: the rank's own.
-  Counting set(table_, device_,
-               {"PACKETS_SENT", "BYTES_SENT", "PACKETS_RECEIVED", "BYTES_RECEIVED", "PACKETS_SENT:type=8",
-                "BYTES_SENT:peer=3", "BYTES_RECEIVED:node=3", "OPERATIONS:kind=message", "OPERATION_PACKETS",
-                "OPERATION_LATENCY_SUM:node=1"});
-  {
-    Rank rank(2);
-    int64_t packets = 0;
-    int64_t bytes = 0;
-    int64_t to_three = 0;
-    for (uint32_t i = 0; i < 200; ++i) {
-      const uint32_t to = i % 2 == 0 ? 3 : 1;
-      const uint32_t length = i * 97;
-      rank.send(to, length, 1'000'000 + i * 50'000,
-                i % 4 == 0 ? uint16_t{SUBSTRATA_FLAG_COLLECTIVE} : uint16_t{0});
-      packets += length == 0 ? 1 : (length + 4095) / 4096;
-      bytes += length;
-      if (to == 3) to_three += length;
-    }
-    for (uint32_t i = 0; i < 50; ++i) rank.receive(1, 500, 1'000'000 + i * 70'000, 1'020'000 + i * 70'000);
-    rank.send(2, 100, 20'000'000);  // to itself: not by the network
-    rank.send(9, 100, 20'000'000);  // no such node
-    substrata_unfollow(following);
-    const std::vector<int64_t> values = set.read();
-    EXPECT_EQ(values[0], packets);
-    EXPECT_EQ(values[1], bytes);
-    EXPECT_EQ(values[2], 50);
-    EXPECT_EQ(values[3], 25'000);
-    EXPECT_GT(values[4], 0);
-    EXPECT_EQ(values[5], to_three);
-    EXPECT_EQ(values[6], to_three);
-    EXPECT_EQ(values[7], 150);  // each by itself; of the 200, every fourth is a collective's
-    EXPECT_EQ(values[8] + values[4], packets);
-    EXPECT_GT(values[9], 50 * 20'000);  // those of node 1 came to the rank; no way is shorter
-  }
-  options.parameters = "nodes=1";
-  EXPECT_LT(substrata_follow("myrinet", &options, &following), 0);
-}
-
-// What a rank sends inside a collective operation was of no operation.
-TEST_F(Myrinet, TheMessagesOfALiveRankInACollectiveAreOneOperation) {  // MY-42
-  auto options = client::sized<substrata_run_options>();
-  options.parameters = "nodes=4";
-  substrata_following* following = nullptr;
-  ASSERT_EQ(substrata_follow("myrinet", &options, &following), 0) << substrata_feed_error();
-  Counting set(table_, device_,
-               {"OPERATIONS:kind=collective", "OPERATION_PACKETS:kind=collective", "PACKETS_SENT"});
-  {
-    Rank rank(2);
-    constexpr uint64_t kCollectives = 700;  // more messages than a batch has
-    for (uint64_t i = 0; i < kCollectives; ++i)
-      for (const uint32_t to : {0u, 1u, 3u})
-        rank.send(to, 5000, 1'000'000 + i * 500'000, SUBSTRATA_FLAG_COLLECTIVE, uint64_t{5} << 32 | (i + 1));
-    rank.receive(1, 500, 400'000'000, 400'020'000);
-    substrata_unfollow(following);
-    EXPECT_EQ(set.read(), (std::vector<int64_t>{kCollectives, kCollectives * 6, kCollectives * 6}));
   }
 }
 

@@ -308,7 +308,7 @@ TEST_F(MyrinetOracle, LengthsAreCountedByPeer) {  // MY-3
   }
 }
 
-TEST_F(MyrinetOracle, WhatHasNoRoomIsCountedAsLeftOut) {
+TEST_F(MyrinetOracle, WhatHasNoSpaceIsCountedAsLeftOut) {
   substrata_transaction stage{};
   stage.kind = SUBSTRATA_PACKET;
   stage.state = SUBSTRATA_FETCHED;

@@ -18,7 +18,7 @@ void ping_pong() {
   ASSERT_EQ(substrata_run("myrinet", "ping-pong", &options, nullptr), 0) << substrata_feed_error();
 }
 
-TEST(MyrinetFace, TheDefaultShapeIsThePapersAndTellsItsMemory) {  // MY-3
+TEST(MyrinetFace, TheDefaultShapeIsThePapersAndReportsItsMemory) {  // MY-3
   EXPECT_EQ(Shape{}.memory().value(), client::Bytes{183'776});
   const Result<client::Bytes> refused = Shape{.latency_bin = {-1ns, 1us, 1us, 1us}}.memory();
   ASSERT_FALSE(refused);
@@ -131,7 +131,7 @@ TEST(MyrinetFace, AWatchFiresWhileItsScopeLastsAndMovesWithItsFunction) {  // MY
   EXPECT_EQ(reported, until_the_end) << "nothing fires behind the scope";
 }
 
-TEST(MyrinetFace, AWatchMayGoWithoutAFunctionAndIsRefusedWithASentence) {  // MY-43
+TEST(MyrinetFace, AWatchMayGoWithoutAFunctionAndIsRefusedWithAMessage) {  // MY-43
   Watch watch = Watch::start(Rule{.node = Node{3}, .ratio = 1.5}).value();
   fft();
   const Fired fired = watch.fired().value();
@@ -147,7 +147,7 @@ TEST(MyrinetFace, AWatchMayGoWithoutAFunctionAndIsRefusedWithASentence) {  // MY
   }
 }
 
-TEST(MyrinetFace, AProgramIsCarriedAndItsPhasesToldApart) {  // MY-21
+TEST(MyrinetFace, AProgramIsCarriedAndItsPhasesDistinguished) {  // MY-21
   std::vector<Process> processes(2);
   processes[0].compute(2us).compute(3us).send(1, client::Bytes{100}).receive(1, 1);
   processes[1].receive(0, 1).send(0, client::Bytes{5000}, PacketType::kCollective, 1);

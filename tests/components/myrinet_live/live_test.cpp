@@ -172,7 +172,7 @@ TEST_F(MyrinetLive, LostPacketsAreSentAgainAndCounted) {  // MY-22
   EXPECT_GT(cluster_["carried"]["misrouted"], 0);
 }
 
-TEST_F(MyrinetLive, TheSignatureTellsTheProgramsSectionsApart) {  // MY-9
+TEST_F(MyrinetLive, TheSignatureDistinguishesTheProgramsSections) {  // MY-9
   launch("mpi/messages.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"},
                             {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")},
                             {"SUBSTRATA_MPI_NETWORK", "factor=100"}});
@@ -267,7 +267,7 @@ TEST_F(MyrinetLive, ANewProgramsMessagesTakeAwayWhatAnOldClusterCarried) {
   EXPECT_FALSE(fs::exists(file("figures/cluster.json")));
 }
 
-TEST_F(MyrinetLive, ASettingThatCannotBeObeyedIsToldAndTheProgramRuns) {
+TEST_F(MyrinetLive, ASettingThatCannotBeObeyedIsReportedAndTheProgramRuns) {
   launch("mpi/messages.c",
          {{"SUBSTRATA_MPI_CLUSTER", "myrinet:speed=9"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
   if (IsSkipped() || HasFatalFailure()) return;

@@ -303,7 +303,7 @@ TEST(MyrinetOfflineReplay, TheOutcomeDependsOnTheSeedAlone) {  // MY-22
   EXPECT_NE(first.outcome().simulated_ns, other.outcome().simulated_ns);
 }
 
-TEST(MyrinetOfflineReplay, WhatCannotBeCarriedIsRefusedWithASentence) {
+TEST(MyrinetOfflineReplay, WhatCannotBeCarriedIsRefusedWithAMessage) {
   const auto refused = [](const std::vector<std::vector<Operation>>& programs, const char* parameters,
                           uint32_t phases) {
     const Carried ran(programs, parameters, phases);

@@ -50,7 +50,7 @@ TEST(InterfaceTable, TakesTightColonsAndAliasNames) {
 }
 
 // PA-31
-TEST(InterfaceTable, LinesThatAreNotAsTheyShouldBeAreSkippedAndTold) {
+TEST(InterfaceTable, LinesThatAreNotAsTheyShouldBeAreSkippedAndReported) {
   const std::string numbers = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16";
   for (const char* broken :
        {"lo: 1 2 3\n", "lo 1 2\n", ": 1 2\n", "lo: a b\n", "lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n",

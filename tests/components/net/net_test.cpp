@@ -39,7 +39,7 @@ void record(RecordedTree& tree, const std::vector<Traffic>& interfaces) {
 using Net = SubstrateOnTree<substrata_entry_net>;
 
 // PA-31
-TEST_F(Net, MachineWithoutTheTableIsUnavailableAndToldWhatToDo) {
+TEST_F(Net, MachineWithoutTheTableIsUnavailableAndSaysWhatToDo) {
   const Status status = substrate.detect();
   EXPECT_EQ(status.code, Code::kNoSupport);
   EXPECT_THAT(note_of(status), HasSubstr("mount /proc"));
@@ -152,8 +152,8 @@ TEST_F(Net, CounterThatFallsOtherwiseIsAnError) {
   }
 }
 
-// PA-15: fresh by default; with a latency the age is told
-TEST_F(Net, RefreshLatencyKeepsValuesAndTellsTheirAge) {
+// PA-15: fresh by default; with a latency the age is reported
+TEST_F(Net, RefreshLatencyKeepsValuesAndReportsTheirAge) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   host.set("PAPI_NET_REFRESH_LATENCY", "1000");
   open();
@@ -184,7 +184,7 @@ TEST_F(Net, RefreshLatencyThatIsNoNumberIsIgnored) {
 }
 
 // PA-31
-TEST_F(Net, TableThatOutgrowsTheSetsRoomIsAnErrorNotACutTable) {
+TEST_F(Net, TableThatOutgrowsTheSetsSpaceIsAnErrorNotACutTable) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   open();
   RunningSet set(substrate, {"lo:rx:packets"});

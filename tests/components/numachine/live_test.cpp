@@ -55,7 +55,7 @@ TEST(LiveProgram, SortsAndFactorsWhileItsThreadsAreProcessorsOfTheModel) {
 }
 
 // NU-23, NU-32: barriers keep the threads together in the model too, however they happen to run
-TEST(LiveProgram, IsToldWhichVariablesItSharesAndHow) {
+TEST(LiveProgram, LearnsWhichVariablesItSharesAndHow) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   const std::string text = run_probed("examples/numachine/sharing.c");
   EXPECT_NE(text.find("result right"), std::string::npos) << text;

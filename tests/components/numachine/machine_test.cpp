@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol_check.hpp"
 #include "simulation.hpp"
 
 namespace substrata::numachine::test {
@@ -90,7 +91,7 @@ TEST(NumachineModel, ReferencesInARowAreChargedAsOneByOne) {
 }
 
 // NU-8, tables 4.8 and 4.9: the bits of the response state register, request by request on an idle machine
-TEST(ResponseStates, TellWhereARequestWasServedAndWhatItMet) {
+TEST(ResponseStates, ReportWhereARequestWasServedAndWhatItMet) {
   Parameters p;
   p.shape.stations = 2;
   const Rack::Use use(Rack::instance());
@@ -153,7 +154,7 @@ TEST(NumachineMachine, KeepsTheProtocolsInvariantsInTime) {
         Simulation run(spec, processes, parameters);
         for (const LineProfile& line : run.model().lines()) {
           // The model keeps no versions, so copies are compared by their states only.
-          const std::string wrong = run.model().protocol().check(line.line);
+          const std::string wrong = ProtocolCheck::check(run.model().protocol(), line.line);
           if (wrong.find("stale") == std::string::npos) {
             EXPECT_EQ(wrong, "") << spec << " " << processes << " " << parameters;
           }
@@ -171,8 +172,8 @@ TEST(NumachineMachine, RefusesASecondMachineAtOnce) {
   EXPECT_NE(std::string(result.message).find("another NUMAchine"), std::string::npos) << result.message;
 }
 
-// NU-32, issue: the micro-kernels are told apart, by object
-TEST(Causes, OfTheMicroKernelsAreToldApart) {
+// NU-32, issue: the micro-kernels are distinguished, by object
+TEST(Causes, OfTheMicroKernelsAreDistinguished) {
   const auto cause = [](const char* spec, const char* object) {
     Simulation run(spec, 16);
     return run.cause_of(object);

@@ -75,9 +75,9 @@ TEST_F(NamedEvents, OfRefusalsAndBusesAreThoseCalculated) {
                            {"MEMORY_REQUESTS", 3}}));
 }
 
-// Processors 0, 1 and 4 have line 0; on station 1 all four are told, as any of them may have it from before its network
-// cache came to know of it. Processor 0 takes ownership in 17 cycles; processor 1, whose copy is gone, gets the line
-// from it in 34.
+// Processors 0, 1 and 4 have line 0; on station 1 all four are notified, as any of them may have it from before
+// its network cache came to know of it. Processor 0 takes ownership in 17 cycles; processor 1, whose copy is gone,
+// gets the line from it in 34.
 TEST_F(NamedEvents, OfOwnershipAndInvalidationsAreThoseCalculated) {
   latency(0, 0, kRead);
   latency(1, 0, kRead);

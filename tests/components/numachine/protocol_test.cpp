@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "numachine/protocol.hpp"
+#include "protocol_check.hpp"
 #include "support/sanitized.hpp"
 
 namespace substrata::numachine::test {
@@ -66,7 +67,7 @@ class Stepper {
   }
   std::string check() {
     for (std::uint64_t line = 0; line < lines; ++line) {
-      if (std::string wrong = protocol.check(line); !wrong.empty()) return wrong;
+      if (std::string wrong = ProtocolCheck::check(protocol, line); !wrong.empty()) return wrong;
     }
     return {};
   }
@@ -83,8 +84,8 @@ class Stepper {
   }
   std::string perform(std::uint32_t cpu, std::uint64_t line, bool write) {
     if (!protocol.holds(cpu, line)) return "the requester does not hold its line";
-    if (protocol.is_stale(cpu, line)) return "a stale read of line " + std::to_string(line);
-    if (write) protocol.note_write(cpu, line);
+    if (ProtocolCheck::is_stale(protocol, cpu, line)) return "a stale read of line " + std::to_string(line);
+    if (write) ProtocolCheck::note_write(protocol, cpu, line);
     return check();
   }
 };
@@ -107,10 +108,11 @@ void run_random(ProtocolShape shape, std::uint64_t lines, std::uint64_t referenc
     }
     ASSERT_EQ(wrong, "") << "reference " << i;
     if (i % 16 == 0) {
-      ASSERT_EQ(stepper.protocol.check(line), "") << "reference " << i;
+      ASSERT_EQ(ProtocolCheck::check(stepper.protocol, line), "") << "reference " << i;
     }
     if (i % check_every == 0) {
-      for (std::uint64_t each = 0; each < lines; ++each) ASSERT_EQ(stepper.protocol.check(each), "") << i;
+      for (std::uint64_t each = 0; each < lines; ++each)
+        ASSERT_EQ(ProtocolCheck::check(stepper.protocol, each), "") << i;
     }
   }
 }
@@ -156,7 +158,7 @@ ProtocolShape small_machine(bool update) {
 // The state of the small machine and of its requests: for each line 3 characters of its home, one of each processor, 2
 // of each network cache; then one of each processor's request.
 std::string name_of(Stepper& s) {
-  std::string text = s.protocol.fingerprint(2);
+  std::string text = ProtocolCheck::fingerprint(s.protocol, 2);
   for (const auto& request : s.waiting) {
     text +=
         request
@@ -329,7 +331,8 @@ class LitmusRun {
       ++further[thread];
       Seen so_far = seen;
       // Only one processor writes a line, so that the first version is its write.
-      if (!next.write) so_far.emplace_back(thread, s.protocol.version_of(next.cpu, next.line) != 0);
+      if (!next.write)
+        so_far.emplace_back(thread, ProtocolCheck::version_of(s.protocol, next.cpu, next.line) != 0);
       explore(s, further, so_far);
     }
     if (!over) return;
@@ -407,7 +410,7 @@ TEST(SequentialConsistency, AReadDoesNotPassAWriteOfItsOwnThread) {
 }
 
 // NU-21, figure 4.3: the four states at memory and in a network cache as the thesis describes them
-TEST(Protocol, StatesTellWhereTheCopiesAre) {
+TEST(Protocol, StatesReportWhereTheCopiesAre) {
   Protocol p({.stations = 4, .per_station = 4, .page_bytes = 64, .cache_lines = 64, .network_lines = 64});
   const std::uint64_t line = 0;  // at home on station 0
   EXPECT_EQ(p.block(line).state, BlockState::kLocalValid);

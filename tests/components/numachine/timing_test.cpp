@@ -98,71 +98,6 @@ TEST_F(Transactions, UpdateTheDataThatHaveTheOtherProtocol) {
   EXPECT_EQ(model_->truth(1).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
 }
 
-// Processor 0 fetches what is dirty on station 1, which locks the block for 64 cycles; processor 1 asks for it 10
-// cycles later. Refused after 1 + 2 + 4 + 1 cycles, it asks again 16 later, at 34, and is refused at 42. At 58 the bus
-// carries the line to processor 0 until 64; then it takes 1 + 2 + 4 + 12 + 9, to 92.
-class Refused : public Transactions {
- protected:
-  void SetUp() override {
-    Transactions::SetUp();
-    latency(4, 0, kWrite);
-  }
-  std::vector<std::uint64_t> two_requests() { return run({{0, 0, kRead, 0}, {1, 0, kRead, 10}}); }
-};
-
-TEST_F(Refused, ARequestIsRetriedUntilTheBlockIsFree) {
-  EXPECT_EQ(two_requests(), (std::vector<std::uint64_t>{64, 92 - 10}));
-  EXPECT_EQ(model_->truth(1).nacks, 2u);
-}
-
-// Table 4.5, events 9 and A: from the first retry, not from the refusal 16 cycles before
-TEST_F(Refused, RetriesAreTimedFromTheFirst) {
-  count(1, 0, CounterEvent::kNackRetry, false);
-  count(1, 1, CounterEvent::kNackCycles, false);
-  count(1, 2, CounterEvent::kNackCycles, true);
-  two_requests();
-  EXPECT_EQ(counted(1, 0), 2u);
-  EXPECT_EQ(counted(1, 1), 92u - 34);
-  EXPECT_EQ(counted(1, 2), 1u);
-  EXPECT_EQ(model_->truth(1).nack_cycles, 92u - 34);
-}
-
-// Table 4.5, event D: a request that waits is up longer than one that does not
-TEST_F(Refused, ABusRequestIsUpUntilItsGrant) {
-  count(1, 0, CounterEvent::kBusRequest, false);
-  count(1, 1, CounterEvent::kBusRequest, true);
-  two_requests();
-  EXPECT_EQ(counted(1, 1), 3u);
-  EXPECT_EQ(counted(1, 0), 1u + 1 + (64 - 58 + 1));
-}
-
-// Table 4.5, event C: a line occupies the external agent's bus for its nine packets
-TEST_F(Refused, BusActivityIsInCyclesOrTransactions) {
-  for (const std::uint32_t cpu : {1U, 4U}) {
-    count(cpu, 0, CounterEvent::kBusActivity, false);
-    count(cpu, 1, CounterEvent::kBusActivity, true);
-  }
-  two_requests();
-  EXPECT_EQ(counted(1, 0), 1u + 2 + 2 + 9) << "request, two refusals, two retries, the line";
-  EXPECT_EQ(counted(1, 1), 6u);
-  EXPECT_EQ(counted(4, 0), 1u + 9) << "the intervention, and the line it takes";
-  EXPECT_EQ(counted(4, 1), 2u);
-}
-
-// Sections 4.3.6 and 4.4.4
-TEST_F(Refused, ATimeOutIsABusErrorAndTheInstructionBeginsAgain) {
-  Parameters p = two_stations();
-  p.retry_cycles = 5000;
-  begin(p);
-  latency(4, 0, kWrite);
-  run({{0, 0, kRead, 0}, {1, 0, kRead, 10}});
-  const Truth& t = model_->truth(1);
-  EXPECT_EQ(t.exceptions, 1u);
-  EXPECT_EQ(t.loads, 1u) << "executed once";
-  EXPECT_EQ(t.misses[static_cast<unsigned>(MissType::kOther)], 1u);
-  EXPECT_EQ(miss_cycles(1), 1u + 2 + 4 + 12 + 9) << "the second time";
-}
-
 // Two neighbours upgrade a cycle apart. The second, refused at 4 as the block is looked up, comes again at 26 and finds
 // at 29 that its copy is gone: cancelled, it goes on as a read exclusive of what is dirty at the first.
 TEST_F(Transactions, ACancelledUpgradeGoesOnAsAReadExclusive) {
@@ -182,9 +117,7 @@ TEST_F(Transactions, ACancelledUpgradeGoesOnAsAReadExclusive) {
 // The second one's upgrade, refused at 4, would go again 5000 cycles later, past the time-out: it had no ownership
 // then, and when it begins again its copy is gone.
 TEST_F(Transactions, AnUpgradeThatTimesOutIsAnUnsuccessfulOwnershipMiss) {
-  Parameters p = two_stations();
-  p.retry_cycles = 5000;
-  begin(p);
+  begin_with_late_retries();
   latency(0, 0, kRead);
   latency(1, 0, kRead);
   run({{0, 0, kWrite, 0}, {1, 0, kWrite, 1}});
@@ -311,7 +244,7 @@ TEST_F(Transactions, CarryFourBitsOfTheirPhaseToTheMemory) {
 }
 
 // Section 3.3.2: of two updates a cycle apart the second, refused at 4, is overtaken by the first and sent again
-// anyway: at 26 it has the bus, at 29 the block, and tells the other copy on the station.
+// anyway: at 26 it has the bus, at 29 the block, and invalidates the other copy on the station.
 TEST_F(Transactions, AnUpdateOvertakenByAnotherIsCancelledAndSentAgain) {
   Parameters p = two_stations();
   p.shape.update = true;
@@ -349,92 +282,6 @@ TEST_F(Transactions, AnUpdateOvertakenOnTheWayTurnsBackAtItsHome) {
   EXPECT_EQ(counted(4, 1) - before, 4u) << "sent, back, sent, acknowledged";
   EXPECT_EQ(model_->truth(4).misses[static_cast<unsigned>(MissType::kOwnershipCancelled)], 1u);
   EXPECT_EQ(model_->truth(0).misses[static_cast<unsigned>(MissType::kOwnershipCancelled)], 0u);
-}
-
-// Section 3.3.2: data may be marked as uncached. Lines 0 to 127 are; line 0 is at home on station 0, 64 on station 1.
-class Uncached : public Transactions {
- protected:
-  void SetUp() override {
-    Transactions::SetUp();
-    Parameters p = two_stations();
-    p.uncached_lines = 128;
-    begin(p);
-  }
-  std::uint64_t word_latency(std::uint32_t cpu, std::uint64_t line) {
-    const std::uint64_t before = model_->truth(cpu).uncached_cycles;
-    run({{cpu, line, kRead, 0}});
-    return model_->truth(cpu).uncached_cycles - before;
-  }
-};
-
-TEST_F(Uncached, AReadIsAWordFromMemoryEachTime) {
-  for (int again = 0; again < 2; ++again) EXPECT_EQ(word_latency(0, 0), 1u + 2 + 12 + 2);
-  EXPECT_EQ(word_latency(0, 64), 1u + 2 + (3 + 1 + 3) + 1 + 2 + 12 + 2 + (3 + 4 + 1 + 3) + 2);
-  EXPECT_EQ(model_->truth(0).uncached_reads, 3u);
-  EXPECT_EQ(model_->truth(0).reads, 0u);
-}
-
-// Table 4.5, event B: cached or uncached
-TEST_F(Uncached, AReadIsTheMostRecentRequestAndNoCacheLineRead) {
-  count(0, 0, CounterEvent::kMostRecent, false);
-  count(0, 1, CounterEvent::kRead, true);
-  count(0, 2, CounterEvent::kBusActivity, false);
-  word_latency(0, 0);
-  EXPECT_EQ(counted(0, 0), 17u);
-  EXPECT_EQ(counted(0, 1), 0u);
-  EXPECT_EQ(counted(0, 2), 1u + 2);
-}
-
-// The word is on the bus from 1 to 3 and at the memory at 5; what comes after it leaves at 3.
-TEST_F(Uncached, AWriteIsBufferedAndWhatFollowsLeavesAfterIt) {
-  MemoryCard& card = Rack::instance().memory(0);
-  run({{0, 0, kWrite, 0}});
-  EXPECT_EQ(last_ / kCycle, 1u) << "the processor goes on";
-  EXPECT_EQ(card.queue.services().total, 12u);
-  EXPECT_EQ(card.incoming.packets.maximum(), 2u);
-  const Time begins = start_ * kCycle;
-  Time now = begins;
-  while (!model_->step(0, 0, 8, true, false, 0, now)) {
-  }
-  while (!model_->step(0, 128 * 64, 8, false, false, 0, now)) {
-  }
-  // Asked for a cycle after the write had the bus for two; the memory has the word from 5 to 17.
-  EXPECT_EQ(now, begins + (1 + 2 + 1 + 2 + (17 - 6) + 4 + 12 + 9) * kCycle);
-}
-
-// Section 3.2.4: stalls of write buffer overflows
-TEST_F(Uncached, AFullWriteBufferStallsTheProcessor) {
-  Time now = 0;
-  for (int i = 0; i < 40; ++i) {
-    while (!model_->step(0, 0, 8, true, false, 0, now)) {
-    }
-  }
-  // The last one comes into the buffer when the one before it gets the bus, two cycles each.
-  EXPECT_EQ(now / kCycle, 1u + 2 * 38);
-  EXPECT_GT(model_->truth(0).pipeline[static_cast<unsigned>(Pipeline::kOtherStall)], 0u);
-}
-
-// Figure 4.8b: a write that was buffered before the miss leaves between its probe and its read.
-TEST_F(Uncached, TheCircuitForInvalidationMissesWaitsForAWriteBetweenProbeAndRead) {
-  for (const bool waits : {true, false}) {
-    Parameters p = two_stations();
-    p.uncached_lines = 128;
-    p.waits_for_writes = waits;
-    begin(p);
-    latency(0, 128, kRead);
-    latency(4, 128, kWrite);
-    const std::uint64_t before = model_->truth(0).invalidation_misses_estimated;
-    Time now = start_ * kCycle;
-    for (int i = 0; i < 2; ++i) {
-      while (!model_->step(0, 0, 8, true, false, 0, now)) {
-      }
-    }
-    while (!model_->step(0, 128 * 64, 8, false, false, 0, now)) {
-    }
-    model_->settle(now);
-    EXPECT_EQ(model_->truth(0).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
-    EXPECT_EQ(model_->truth(0).invalidation_misses_estimated - before, waits ? 1u : 0u);
-  }
 }
 
 // Section 3.3.2: an upgrade of 8 bus cycles, 160 ns, of which 23 whole processor cycles pass while it computes

@@ -39,6 +39,12 @@ class Transactions : public testing::Test {
     Rack::instance().on_interrupt(nullptr, nullptr);
     Rack::instance().reset();
   }
+  // Retries after a time-out: what is refused once does not go again before.
+  void begin_with_late_retries() {
+    Parameters p = two_stations();
+    p.retry_cycles = 5000;
+    begin(p);
+  }
   void begin(const Parameters& p) {
     model_.reset();
     model_ = std::make_unique<Model>(p, 0);

@@ -412,6 +412,11 @@ class NvmlPerformanceMonitor : public Nvml {
     Nvml::SetUp();
     node->gpu[0].has_gpm = node->gpu[1].has_gpm = 1;
   }
+  // What the first GPU does in so many milliseconds.
+  void work(unsigned amount, int64_t ms) {
+    node->gpu[0].gpm_total += amount;
+    host.advance_ns(ms * 1'000'000);
+  }
   void start(const std::vector<std::string>& names) {
     open();
     set = std::make_unique<EventSet>(*nvml);
@@ -439,8 +444,7 @@ TEST_F(NvmlPerformanceMonitor, MonitorThatTheDriverKeepsForRootSaysHowToOpenIt) 
 // The stand-in's metric is the work between the samples, and half its own identification.
 TEST_F(NvmlPerformanceMonitor, MetricIsTheMeanBetweenTwoReads) {
   start({of_device(0, "gpm_sm_utilization"), of_device(0, "gpm_pcie_tx_rate")});
-  node->gpu[0].gpm_total += 40;
-  host.advance_ns(100'000'000);
+  work(40, 100);
   EXPECT_THAT(set->read(), ElementsAre(41000, 50 * 1048576));
 }
 
@@ -448,25 +452,21 @@ TEST_F(NvmlPerformanceMonitor, NextReadHasTheMeanSinceTheOneBefore) {
   start({of_device(0, "gpm_sm_utilization")});
   host.advance_ns(100'000'000);
   set->read();
-  node->gpu[0].gpm_total += 7;
-  host.advance_ns(200'000'000);
+  work(7, 200);
   EXPECT_THAT(set->read(), ElementsAre(8000));
 }
 
 TEST_F(NvmlPerformanceMonitor, FirstReadTooEarlyWaitsForItsMeanAndIsNotZero) {
   start({of_device(0, "gpm_sm_utilization")});
-  node->gpu[0].gpm_total += 3;
-  host.advance_ns(99'000'000);
+  work(3, 99);
   EXPECT_THAT(set->read(), ElementsAre(4000));
 }
 
 TEST_F(NvmlPerformanceMonitor, ReadSoonAfterAnotherHasItsValueAgain) {
   start({of_device(0, "gpm_sm_utilization")});
-  node->gpu[0].gpm_total += 40;
-  host.advance_ns(100'000'000);
+  work(40, 100);
   set->read();
-  node->gpu[0].gpm_total += 9;
-  host.advance_ns(10'000'000);
+  work(9, 10);
   EXPECT_THAT(set->read(), ElementsAre(41000));
 }
 
@@ -487,8 +487,7 @@ TEST_F(NvmlPerformanceMonitor, MetricThatThisGpuLacksIsListedAsUnavailable) {
 TEST_F(NvmlPerformanceMonitor, PartOfADividedGpuHasItsOwn) {
   node->gpu[0].parts = 2;
   start({of_device(0, "mig_1:gpm_sm_utilization"), of_device(0, "mig_1:allocated_memory")});
-  node->gpu[0].gpm_total += 10;
-  host.advance_ns(100'000'000);
+  work(10, 100);
   EXPECT_THAT(set->read(), ElementsAre(21000, 1));
 }
 

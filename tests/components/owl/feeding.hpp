@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "support/sanitized.hpp"
+#include "support/transactions.hpp"
 
 namespace substrata::owl::test {
+
+inline constexpr int kMany = tests::kSanitized ? 20'000 : 200'000;  // transactions of a long stream
 
 // A probe point of the tests' own source.
 inline uint32_t add_probe(const std::string& name) {
@@ -32,24 +35,16 @@ class Feed {
   }
   void publish(const substrata_transaction& t) { publisher_.publish(t); }
   void access(uint64_t address, uint16_t kind = SUBSTRATA_READ, uint16_t state = 0, uint32_t size = 8) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
-    t.kind = kind;
+    substrata_transaction t = tests::access(kind, address, size, ++time_);
     t.state = state;
-    t.size = size;
     publish(t);
   }
   // An access that carries its value.
   void value(uint64_t address, uint64_t value, uint16_t kind = SUBSTRATA_WRITE, uint64_t site = 0,
              uint32_t size = 8) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
+    substrata_transaction t = tests::access(kind, address, size, ++time_);
     t.site = site;
     t.detail = value;
-    t.kind = kind;
-    t.size = size;
     t.flags = SUBSTRATA_FLAG_VALUE;
     publish(t);
   }

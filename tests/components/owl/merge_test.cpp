@@ -38,6 +38,12 @@ Owned attach(const std::string& probe, const std::string& module, const std::str
   }
   return Owned(made);
 }
+// One with an instance for each thread, and one with a single instance.
+std::pair<Owned, Owned> attach_both(const std::string& probe, const std::string& module,
+                                    const std::string& registers, const std::string& name) {
+  return {attach(probe, module, registers, name + "-apart", SUBSTRATA_OWL_PER_THREAD),
+          attach(probe, module, registers, name + "-one", 0)};
+}
 
 uint64_t metric(const Owned& capsule, const char* name) {
   uint64_t value = 0;
@@ -145,12 +151,11 @@ void publish_at_once(uint32_t probe) {
 // OW-21
 TEST(OwlPerThread, HistogramsOfFourThreadsSumToTheExactCountWhileTheyAreRead) {
   const uint32_t probe = add_probe("owl-merge.histogram");
-  const Owned apart = attach("owl-merge.histogram", "histogram", "counters=32", "merge-histogram-apart",
-                             SUBSTRATA_OWL_PER_THREAD);
-  const Owned single = attach("owl-merge.histogram", "histogram", "counters=32", "merge-histogram-one", 0);
+  const auto [apart, single] =
+      attach_both("owl-merge.histogram", "histogram", "counters=32", "merge-histogram");
   uint64_t last = 0;
-  publish_at_once(probe, [&] {
-    const uint64_t now = metric(apart, "ACCESSES");
+  publish_at_once(probe, [&last, &capsule = apart] {
+    const uint64_t now = metric(capsule, "ACCESSES");
     EXPECT_GE(now, last);
     last = now;
   });
@@ -166,9 +171,7 @@ TEST(OwlPerThread, HistogramsOfFourThreadsSumToTheExactCountWhileTheyAreRead) {
 
 TEST(OwlPerThread, MissRatesOfFourThreadsSumToTheExactCount) {
   const uint32_t probe = add_probe("owl-merge.missrate");
-  const Owned apart = attach("owl-merge.missrate", "missrate", "counters=32", "merge-missrate-apart",
-                             SUBSTRATA_OWL_PER_THREAD);
-  const Owned single = attach("owl-merge.missrate", "missrate", "counters=32", "merge-missrate-one", 0);
+  const auto [apart, single] = attach_both("owl-merge.missrate", "missrate", "counters=32", "merge-missrate");
   publish_at_once(probe);
   EXPECT_EQ(metric(apart, "ACCESSES"), kThreads * kEach);
   EXPECT_EQ(sums(apart), sums(single));
@@ -257,9 +260,8 @@ TEST(OwlPerThread, TheLogHoldsEveryTransactionOnce) {
 
 TEST(OwlPerThread, EveryThreadsViolationsAreSignalledAndCounted) {
   const uint32_t probe = add_probe("owl-merge.guard");
-  const Owned apart = attach("owl-merge.guard", "guard", "low0=0:high0=4095:deny0=2", "merge-guard-apart",
-                             SUBSTRATA_OWL_PER_THREAD);
-  const Owned single = attach("owl-merge.guard", "guard", "low0=0:high0=4095:deny0=2", "merge-guard-one", 0);
+  const auto [apart, single] =
+      attach_both("owl-merge.guard", "guard", "low0=0:high0=4095:deny0=2", "merge-guard");
   publish_at_once(probe);
   EXPECT_EQ(metric(apart, "CHECKED"), kThreads * kEach);
   EXPECT_EQ(metric(apart, "VIOLATIONS"), metric(single, "VIOLATIONS"));
@@ -278,7 +280,7 @@ TEST(OwlPerThread, ABudgetForTwoInstancesMakesTwoAndStillCountsExactly) {
   EXPECT_EQ(sums(apart), exact());
 }
 
-// A module from before there was merge: its description ends with `context`. Its one instance is told when
+// A module from before there was merge: its description ends with `context`. Its one instance learns when
 // two calls overlap.
 struct Old {
   std::atomic<int> inside{0};

@@ -21,10 +21,10 @@ namespace {
 
 using substrata::owl::RingProducer;
 
-// What consumers tell the one after them, in memory that all processes share, so that it can see whether it
+// What consumers leave the one after them, in memory that all processes share, so that it can see whether it
 // goes on where they were. It is not needed to go on: the consumer's place lies in the ring.
 struct Shared {
-  std::atomic<uint64_t> consumed;  // records, as told after each
+  std::atomic<uint64_t> consumed;  // records, as reported after each
 };
 
 enum Ending { kMetLast = 0, kNoRing = 3, kDamaged, kWrongSequence, kWrongOrder };
@@ -44,9 +44,9 @@ enum Ending { kMetLast = 0, kNoRing = 3, kDamaged, kWrongSequence, kWrongOrder }
       continue;
     }
     if (packet.sequence != value || substrata_owl_reader_lost(reader) != 0) _exit(kWrongSequence);
-    const uint64_t told = shared.consumed.load(std::memory_order_relaxed);
-    // A consumer that was killed between consuming and telling has consumed one more than it told.
-    if (first ? value != told && value != told + 1 : value != before + 1) _exit(kWrongOrder);
+    const uint64_t reported = shared.consumed.load(std::memory_order_relaxed);
+    // A consumer that was killed between consuming and reporting has consumed one more than it reported.
+    if (first ? value != reported && value != reported + 1 : value != before + 1) _exit(kWrongOrder);
     first = false;
     before = value;
     substrata_owl_reader_consume(reader);

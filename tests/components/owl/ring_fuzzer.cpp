@@ -1,5 +1,5 @@
 // A ring whose words change as they like between the calls of its producer and its reader: nothing is read outside of
-// it, no packet is longer than there is room for, and both go on.
+// it, no packet is longer than there is space for, and both go on.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

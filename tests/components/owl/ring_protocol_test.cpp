@@ -160,7 +160,7 @@ TEST_F(OwlRingProtocol, AChildThatEndsLeavesItsParentsRingItsName) {
   EXPECT_EQ(count_left(ring), 1u);
 }
 
-// A producer in a process of its own whose ring somebody cuts to nothing.
+// A producer in a process of its own whose ring another cuts to nothing.
 int produce_while_cut(const char* path) {
   static RingProducer ring;
   if (ring.create(path, 1 << 20, SUBSTRATA_OWL_OVERWRITE_OLD, 75) != 0) return 1;
@@ -246,7 +246,7 @@ TEST(OwlRingName, OfAnEndedProgramIsReplacedAndAFileIsNot) {
   EXPECT_EQ(ring.create(path.c_str(), 4096, SUBSTRATA_OWL_DROP_NEW, 75), -3);
 }
 
-TEST(OwlRingMemory, AFileThatSomebodyCouldCutUnderTheReaderIsRefused) {
+TEST(OwlRingMemory, AFileThatAnotherCouldCutUnderTheReaderIsRefused) {
   const substrata::tests::TemporaryFolder folder;
   const std::string path = folder.file("ring");
   RingProducer ring;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kRecords = tests::kSanitized ? 100'000 : 2'000'000;
 
-TEST(OwlRing, DropsWhatFindsNoRoomAndCountsIt) {  // OW-4
+TEST(OwlRing, DropsWhatFindsNoSpaceAndCountsIt) {  // OW-4
   RingProducer ring;
   ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_DROP_NEW, 75), 0);
   ring.publish();

@@ -1,4 +1,4 @@
-// A kernel of the test's own behind perf::Kernel: refuses, counts, rotates and wraps as it is told.
+// A kernel of the test's own behind perf::Kernel: refuses, counts, rotates and wraps as the test says.
 #pragma once
 
 #include <functional>

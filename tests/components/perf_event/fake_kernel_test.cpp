@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "driver.hpp"
@@ -55,7 +56,7 @@ TEST_F(FakeMachine, RefusalsNameTheirReasonAndCure) {  // PA-23
   }
 }
 
-TEST_F(FakeMachine, SeccompIsToldFromPermission) {  // PA-23
+TEST_F(FakeMachine, SeccompIsDistinguishedFromPermission) {  // PA-23
   tree.write("proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
   tree.write("proc/sys/kernel/perf_event_paranoid", "2\n");
   fake.refuse = [](const perf_event_attr&, pid_t, int, int) { return EPERM; };
@@ -160,31 +161,43 @@ TEST_F(FakeMachine, AGroupThatOpensButFindsNoCountersIsAConflictAndLeavesTheSetA
   EXPECT_EQ(set.read(), (std::vector<int64_t>{3}));
 }
 
-TEST_F(FakeMachine, MultiplexedValuesAreExtrapolatedAndSaySo) {  // PA-22, PA-32
-  give_a_pmu();
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  Configuration wanted;
-  wanted.multiplex = 1;
-  ASSERT_TRUE(set.configure(wanted).ok());
-  ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE", "CYCLES_DONE"}).ok());
+// Of a machine with a counter unit.
+class MultiplexedSet : public FakeMachine {
+ protected:
+  void SetUp() override {
+    give_a_pmu();
+    driver_.emplace(host, fake.kernel(), fake_encoder());
+    set_.emplace(*driver_);
+    Configuration wanted;
+    wanted.multiplex = 1;
+    ASSERT_TRUE(set_->configure(wanted).ok());
+  }
+  DrivenSet& set() { return *set_; }
+
+ private:
+  std::optional<Driver> driver_;
+  std::optional<DrivenSet> set_;
+};
+
+TEST_F(MultiplexedSet, ExtrapolatesItsValuesAndSaysSo) {  // PA-22, PA-32
+  ASSERT_TRUE(set().program({"INSTRUCTIONS_DONE", "CYCLES_DONE"}).ok());
   for (int round = 0; round < 2; ++round) {  // the second start must not see the first one's times
-    ASSERT_TRUE(set.start().ok());
+    ASSERT_TRUE(set().start().ok());
     fake.advance(1000, 400, 100);
-    EXPECT_EQ(set.read(), (std::vector<int64_t>{4000, 4000}));
-    const std::vector<ValueDetail> details = set.details();
+    EXPECT_EQ(set().read(), (std::vector<int64_t>{4000, 4000}));
+    const std::vector<ValueDetail> details = set().details();
     ASSERT_EQ(details.size(), 2u);
     EXPECT_EQ(details[1].value, 4000);
     EXPECT_EQ(details[1].enabled_ns, 400);
     EXPECT_EQ(details[1].running_ns, 100);
     EXPECT_NE(details[1].flags & kValueScaled, 0u);
-    ASSERT_TRUE(set.reset().ok());
+    ASSERT_TRUE(set().reset().ok());
     fake.advance(7, 100, 100);
-    EXPECT_EQ(set.read(), (std::vector<int64_t>{7, 7}));
-    EXPECT_EQ(set.details().at(0).flags & kValueScaled, 0u);
+    EXPECT_EQ(set().read(), (std::vector<int64_t>{7, 7}));
+    EXPECT_EQ(set().details().at(0).flags & kValueScaled, 0u);
     fake.advance(0, 100, 0);
-    ASSERT_TRUE(set.stop().ok());
-    EXPECT_EQ(set.read(), (std::vector<int64_t>{14, 14}));
+    ASSERT_TRUE(set().stop().ok());
+    EXPECT_EQ(set().read(), (std::vector<int64_t>{14, 14}));
   }
   EXPECT_EQ(perf::scaled(uint64_t{1} << 62, 2, 1), INT64_MIN) << "2^63 as PAPI's 64 bits";
   EXPECT_EQ(perf::scaled(uint64_t{1} << 50, uint64_t{3} << 40, uint64_t{1} << 40), int64_t{3} << 50);
@@ -401,19 +414,13 @@ TEST_F(FakeMachine, FastReadsAreTriedOnAMappedPage) {  // PA-37
   EXPECT_TRUE(fake.events.empty());
 }
 
-TEST_F(FakeMachine, MultiplexedSoftwareEventsAreReadByOneCall) {  // PA-22, PA-38
-  give_a_pmu();
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  Configuration wanted;
-  wanted.multiplex = 1;
-  ASSERT_TRUE(set.configure(wanted).ok());
-  ASSERT_TRUE(set.program({"perf::TASK-CLOCK", "INSTRUCTIONS_DONE", "perf::PAGE-FAULTS"}).ok());
+TEST_F(MultiplexedSet, ReadsItsSoftwareEventsByOneCall) {  // PA-22, PA-38
+  ASSERT_TRUE(set().program({"perf::TASK-CLOCK", "INSTRUCTIONS_DONE", "perf::PAGE-FAULTS"}).ok());
   fake.reads = fake.controls = 0;
-  ASSERT_TRUE(set.start().ok());
+  ASSERT_TRUE(set().start().ok());
   EXPECT_EQ(fake.controls, 2);
   fake.advance(5);
-  EXPECT_EQ(set.read(), (std::vector<int64_t>{5, 5, 5}));
+  EXPECT_EQ(set().read(), (std::vector<int64_t>{5, 5, 5}));
   EXPECT_EQ(fake.reads, 2) << "one for the hardware event, one for both software events";
 }
 

@@ -17,20 +17,12 @@
 
 #include "perf_events/device_files.hpp"
 #include "perf_events/presets.hpp"
+#include "support/counter_units.hpp"
 
 namespace substrata::test {
 namespace {
 
-constexpr int kMostPmus = 1024;  // a libpfm4 newer than our build knows more than PFM_PMU_MAX
-
-bool libpfm_knows_pmu(const std::string& name) {
-  for (int id = 0; id < kMostPmus; ++id) {
-    pfm_pmu_info_t info{};
-    info.size = sizeof info;
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) == PFM_SUCCESS && name == info.name) return true;
-  }
-  return false;
-}
+using tests::is_counter_unit;
 
 // The processor's presets by our own tables, the events of their formulas, and how many different ones the largest has.
 struct OfProcessor {
@@ -131,10 +123,7 @@ TEST(OwnPresetTables, NeedNoMoreCountersThanTheProcessorHas) {
   if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   const std::map<std::string, OfProcessor> tables = by_processor();
-  for (int id = 0; id < kMostPmus; ++id) {
-    pfm_pmu_info_t info{};
-    info.size = sizeof info;
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) != PFM_SUCCESS) continue;
+  for (const pfm_pmu_info_t& info : tests::counter_units()) {
     const auto found = tables.find(info.name);
     if (found == tables.end()) continue;
     EXPECT_LE(found->second.most_events, static_cast<size_t>(info.num_cntrs)) << info.name;
@@ -177,7 +166,7 @@ TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
     for (const std::string& cpu : cpus) {
-      if (!libpfm_knows_pmu(cpu)) continue;  // the kernel's names, or a processor newer than this libpfm4
+      if (!is_counter_unit(cpu)) continue;  // the kernel's names, or a processor newer than this libpfm4
       perf::PresetTable presets;
       EXPECT_EQ(perf::parse_presets(table->text, {cpu}, table->name, &presets), 0u);
       for (const auto& [name, lines] : presets) {
@@ -232,7 +221,7 @@ TEST(OwnPresetTables, GiveByCodeWhatTheyGiveByName) {
       perf::parse_presets(table->text, {pair.coded}, table->name, &coded);
     }
     EXPECT_EQ(named.size(), coded.size()) << pair.named;
-    const bool encodes = libpfm_knows_pmu(pair.named);
+    const bool encodes = is_counter_unit(pair.named);
     if (!encodes)
       std::printf("this libpfm4 does not know %s: only how it is derived is compared\n", pair.named);
     for (const auto& [preset, lines] : named) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "driver.hpp"
@@ -69,42 +70,45 @@ class FakeSamples : public FakeMachine {
     fake.sample_rings = true;
     addresses.reserve(10'000);
   }
-  void arm(Driver* driver, DrivenSet* set, uint32_t flags = 0) {
-    ASSERT_TRUE(set->program({"INSTRUCTIONS_DONE"}).ok());
+  // Makes a set of one armed event and starts it.
+  void arm(uint32_t flags = 0) {
+    driver_.emplace(host, fake.kernel(), fake_encoder());
+    set_.emplace(*driver_);
+    ASSERT_TRUE(set().program({"INSTRUCTIONS_DONE"}).ok());
     const SampleSink sink{[](void* owner, const Sample* sample) noexcept {
                             static_cast<std::vector<uint64_t>*>(owner)->push_back(sample->address);
                           },
                           &addresses};
-    ASSERT_TRUE(driver->table.arm(set->set, 0, 5000, flags, &sink).ok());
-    ASSERT_TRUE(set->start().ok());
+    ASSERT_TRUE(driver_->table.arm(set().set, 0, 5000, flags, &sink).ok());
+    ASSERT_TRUE(set().start().ok());
     event = &fake.events.begin()->second;
   }
   FakeKernel::Event* event = nullptr;
+  DrivenSet& set() { return *set_; }
+  void end() { set_.reset(); }
   std::vector<uint64_t> addresses;
+
+ private:
+  std::optional<Driver> driver_;
+  std::optional<DrivenSet> set_;
 };
 
 TEST_F(FakeSamples, HaveTheKernelsAddressAndNotTheInterruptedOne) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
+  arm();
   fake.put_sample(event, 0x1234);
   overflow(fake);
   EXPECT_EQ(addresses, std::vector<uint64_t>{0x1234});
 }
 
 TEST_F(FakeSamples, AllArriveWhereOneSignalComesForSeveral) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
+  arm();
   for (const uint64_t address : {1, 2, 3}) fake.put_sample(event, address);
   overflow(fake, 2);
   EXPECT_EQ(addresses, (std::vector<uint64_t>{1, 2, 3}));
 }
 
 TEST_F(FakeSamples, ArriveInOrderAcrossTheEndOfTheRing) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set, kSampleDataAddress);
+  arm(kSampleDataAddress);
   std::vector<uint64_t> expected;
   for (uint64_t i = 1; i <= 1000; ++i) {  // of 24 bytes: the ring's size is no multiple
     ASSERT_TRUE(fake.put_record(event, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, {7, i}));
@@ -115,49 +119,41 @@ TEST_F(FakeSamples, ArriveInOrderAcrossTheEndOfTheRing) {
 }
 
 TEST_F(FakeSamples, OfAGuestHaveNoAddressOfOurs) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
+  arm();
   fake.put_record(event, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_GUEST_USER, {0x1234});
   overflow(fake);
   EXPECT_EQ(addresses, std::vector<uint64_t>{0});
 }
 
 TEST_F(FakeSamples, ThatAreLostMarkTheValueUntilTheNextStart) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
-  EXPECT_EQ(set.details().at(0).flags, 0u);
+  arm();
+  EXPECT_EQ(set().details().at(0).flags, 0u);
   fake.put_record(event, PERF_RECORD_LOST, 0, {1, 9});
   fake.put_sample(event, 1);
   overflow(fake);
   EXPECT_EQ(addresses.size(), 1u);
-  EXPECT_NE(set.details().at(0).flags & kValueIncomplete, 0u);
-  ASSERT_TRUE(set.stop().ok());
-  ASSERT_TRUE(set.start().ok());
-  EXPECT_EQ(set.details().at(0).flags, 0u);
+  EXPECT_NE(set().details().at(0).flags & kValueIncomplete, 0u);
+  ASSERT_TRUE(set().stop().ok());
+  ASSERT_TRUE(set().start().ok());
+  EXPECT_EQ(set().details().at(0).flags, 0u);
 }
 
 TEST_F(FakeSamples, OfACounterThatWasHeldBackMarkTheValue) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
+  arm();
   fake.put_record(event, PERF_RECORD_THROTTLE, 0, {1, 2, 3});
   overflow(fake);
-  EXPECT_NE(set.details().at(0).flags & kValueIncomplete, 0u);
+  EXPECT_NE(set().details().at(0).flags & kValueIncomplete, 0u);
 }
 
 TEST_F(FakeSamples, ThatComeFastAreNotTakenForHeldBackWhereTheKernelWouldSay) {
   tree.write("proc/sys/kernel/perf_event_max_sample_rate", "8000\n");
-  Driver driver(host, fake.kernel(), fake_encoder());
-  DrivenSet set(driver);
-  arm(&driver, &set);
+  arm();
   for (uint64_t i = 0; i < 100; ++i) {
     fake.put_sample(event, i);
     overflow(fake);
   }
   EXPECT_EQ(addresses.size(), 100u);
-  EXPECT_EQ(set.details().at(0).flags, 0u);
+  EXPECT_EQ(set().details().at(0).flags, 0u);
 }
 
 // The handler of an overflow may take the overflow away: the samples behind the one at hand are gone with their ring.
@@ -185,12 +181,9 @@ TEST_F(FakeSamples, EndWhereTheSinkDisarmsTheEvent) {
 }
 
 TEST_F(FakeSamples, LeaveNoRingBehind) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  {
-    DrivenSet set(driver);
-    arm(&driver, &set);
-    EXPECT_EQ(fake.rings, 1);
-  }
+  arm();
+  EXPECT_EQ(fake.rings, 1);
+  end();
   EXPECT_EQ(fake.rings, 0);
 }
 

@@ -10,9 +10,16 @@
 namespace substrata::test {
 namespace {
 
-TEST_F(FakeMachine, UserSpaceReadsAreRightAtTheWrapAndAfterReset) {  // PA-22
-  give_a_pmu();
-  fake.user_reads = true;
+// Of a machine whose kernel lets a counter be read in user space.
+class UserSpaceReads : public FakeMachine {
+ protected:
+  void SetUp() override {
+    give_a_pmu();
+    fake.user_reads = true;
+  }
+};
+
+TEST_F(UserSpaceReads, AreRightAtTheWrapAndAfterReset) {  // PA-22
   fake.width = 32;
   Driver driver(host, fake.kernel(), fake_encoder());
   DrivenSet set(driver);
@@ -42,9 +49,7 @@ TEST_F(FakeMachine, UserSpaceReadsAreRightAtTheWrapAndAfterReset) {  // PA-22
   EXPECT_EQ(set.read().at(0), 7);
 }
 
-TEST_F(FakeMachine, UserSpaceReadsLeaveTwoSystemCallsToStartAndStopAndNoneToReset) {
-  give_a_pmu();
-  fake.user_reads = true;
+TEST_F(UserSpaceReads, LeaveTwoSystemCallsToStartAndStopAndNoneToReset) {
   Driver driver(host, fake.kernel(), fake_encoder());
   DrivenSet set(driver);
   ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
@@ -90,9 +95,7 @@ TEST_F(FakeMachine, ASetThatWasStoppedByItsPagesStartsRightInAnotherThread) {
   EXPECT_EQ(set.read(), std::vector<int64_t>{5});
 }
 
-TEST_F(FakeMachine, UserSpaceReadsGiveWayWhereTheyWouldBeWrong) {  // PA-22
-  give_a_pmu();
-  fake.user_reads = true;
+TEST_F(UserSpaceReads, GiveWayWhereTheyWouldBeWrong) {  // PA-22
   Driver driver(host, fake.kernel(), fake_encoder());
   DrivenSet set(driver);
   ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE", "CYCLES_DONE"}).ok());
@@ -121,9 +124,7 @@ TEST_F(FakeMachine, UserSpaceReadsGiveWayWhereTheyWouldBeWrong) {  // PA-22
 }
 
 // Intel's top-down events: the register holds packed fractions.
-TEST_F(FakeMachine, UserSpaceReadsGiveWayForMetricsWhoseRegisterIsNoCounter) {
-  give_a_pmu();
-  fake.user_reads = true;
+TEST_F(UserSpaceReads, GiveWayForMetricsWhoseRegisterIsNoCounter) {
   Driver driver(host, fake.kernel(), fake_encoder());
   DrivenSet set(driver);
   ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
@@ -135,9 +136,7 @@ TEST_F(FakeMachine, UserSpaceReadsGiveWayForMetricsWhoseRegisterIsNoCounter) {
   EXPECT_TRUE(set.stop().ok());
 }
 
-TEST_F(FakeMachine, UserSpaceReadsAreOffOnRequestAndBesideSoftwareEvents) {
-  give_a_pmu();
-  fake.user_reads = true;
+TEST_F(UserSpaceReads, AreOffOnRequestAndBesideSoftwareEvents) {
   {
     Driver driver(host, fake.kernel(), fake_encoder());
     DrivenSet set(driver);

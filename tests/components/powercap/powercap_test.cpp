@@ -37,7 +37,7 @@ void record_machine(RecordedTree& tree) {
 using Powercap = SubstrateOnTree<substrata_entry_powercap>;
 
 // PA-31
-TEST_F(Powercap, MachineWithoutZonesIsUnavailableAndToldWhatToDo) {
+TEST_F(Powercap, MachineWithoutZonesIsUnavailableAndSaysWhatToDo) {
   EXPECT_EQ(substrate.detect().code, Code::kNoSupport);
   EXPECT_THAT(note_of(substrate.detect()), HasSubstr("modprobe intel_rapl_msr"));
   tree.write(kClass + "intel-rapl/enabled", 1);  // the control type alone is no zone
@@ -92,7 +92,7 @@ TEST_F(Powercap, EnergyThatFallsWithoutAKnownRangeIsAnError) {
 }
 
 // PA-23, PA-31
-TEST_F(Powercap, NameOfAZoneIsToldInTextAndCannotBeRead) {
+TEST_F(Powercap, NameOfAZoneIsReportedInTextAndCannotBeRead) {
   record_machine(tree);
   open();
   const Event name = substrate.event("NAME:ZONE1_SUBZONE1");

@@ -144,24 +144,24 @@ TEST_F(Shrimp, NothingIsRefusedAtOnePacketInSixHundredNanoseconds) {  // SH-11
   EXPECT_EQ(stop(set), (std::vector<long long>{10000, 0}));
 }
 
-struct Told {
+struct Reported {
   int set = 0;
   uint64_t address = 0;
   long long vector = 0;
   uint64_t word = 0;
 };
-std::vector<Told> told;
+std::vector<Reported> reported;
 
 void on_overflow(int set, void* address, long long vector, void*) {
-  Told one{set, reinterpret_cast<uintptr_t>(address), vector, 0};
+  Reported one{set, reinterpret_cast<uintptr_t>(address), vector, 0};
   // A handler may read and command boards.
   EXPECT_EQ(substrata_shrimp_read(2, static_cast<uint32_t>(one.address), 1, &one.word), 0);
   EXPECT_EQ(substrata_shrimp_command(2, 2, SUBSTRATA_SHRIMP_CATEGORY_REGISTER, 1), 0);
-  told.push_back(one);
+  reported.push_back(one);
 }
 
 TEST_F(Shrimp, AnOverflowHandlerGetsTheHistogramAddress) {  // SH-6
-  told.clear();
+  reported.clear();
   const int set = make_set({"PACKETS", "PACKETS:node=2"});
   int code = 0;
   ASSERT_EQ(PAPI_event_name_to_code("shrimp:::PACKETS:node=2", &code), PAPI_OK);
@@ -176,15 +176,15 @@ TEST_F(Shrimp, AnOverflowHandlerGetsTheHistogramAddress) {  // SH-6
   for (int i = 0; i < 9; ++i) packet(6, 1, 32);
   packet(5, 2, 32);
   EXPECT_EQ(stop(set), (std::vector<long long>{15, 6}));
-  ASSERT_EQ(told.size(), 2u) << "the fourth and the fifth packet of that bin";
-  EXPECT_EQ(told[0].set, set);
-  EXPECT_EQ(told[0].address, 6u * 4096 + 32);
-  EXPECT_EQ(told[0].vector, 2);
-  EXPECT_EQ(told[0].word, 4u);
-  EXPECT_EQ(told[1].word, 5u);
+  ASSERT_EQ(reported.size(), 2u) << "the fourth and the fifth packet of that bin";
+  EXPECT_EQ(reported[0].set, set);
+  EXPECT_EQ(reported[0].address, 6u * 4096 + 32);
+  EXPECT_EQ(reported[0].vector, 2);
+  EXPECT_EQ(reported[0].word, 4u);
+  EXPECT_EQ(reported[1].word, 5u);
   packet(6, 2, 32);
   substrata_flush();
-  EXPECT_EQ(told.size(), 2u) << "a stopped eventset is told nothing";
+  EXPECT_EQ(reported.size(), 2u) << "a stopped eventset gets no calls";
   ASSERT_EQ(PAPI_overflow(set, code, 0, 0, on_overflow), PAPI_OK);
   ASSERT_EQ(substrata_shrimp_register_value(2, SUBSTRATA_SHRIMP_THRESHOLD, &threshold), 0);
   EXPECT_EQ(threshold, SUBSTRATA_SHRIMP_WORD_MOST);
@@ -297,7 +297,7 @@ TEST_F(Shrimp, TheExtensionCountsPacketsByPage) {  // SH-4
   EXPECT_EQ(word(3, 7u << 20 | 2u << 12 | 0x20), 2u);
 }
 
-TEST_F(Shrimp, BadInputIsRefusedWithASentenceAndChangesNothing) {
+TEST_F(Shrimp, BadInputIsRefusedWithAMessageAndChangesNothing) {
   const auto refused = [](int status, const char* part) {
     EXPECT_EQ(status, PAPI_EINVAL);
     EXPECT_NE(std::string(substrata_shrimp_error()).find(part), std::string::npos)

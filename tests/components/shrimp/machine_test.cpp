@@ -16,6 +16,7 @@
 
 #include "sources/workloads/small_specs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/transactions.hpp"
 
 namespace {
 
@@ -292,7 +293,7 @@ TEST_F(Machine, MigrationMovesPagesToTheirWriters) {  // SH-33
   EXPECT_LT(packets[1], packets[0]);
 }
 
-TEST_F(Machine, BadParametersAreRefusedWithASentence) {
+TEST_F(Machine, BadParametersAreRefusedWithAMessage) {
   const std::pair<const char*, const char*> wrong[] = {
       {"homes=elsewhere", "homes"}, {"burst=8", "burst"}, {"colour=red", "colour"}, {"migrate=8", "homes="}};
   for (const auto& [parameters, part] : wrong) {
@@ -306,12 +307,7 @@ TEST_F(Machine, BadParametersAreRefusedWithASentence) {
 class Messages {
  public:
   void send(uint64_t time_ns, uint32_t to, uint32_t bytes, uint16_t phase = 0) {
-    substrata_transaction t{};
-    t.time = time_ns;
-    t.initiator = 2;
-    t.target = to;
-    t.size = bytes;
-    t.kind = SUBSTRATA_SEND;
+    substrata_transaction t = substrata::tests::message(SUBSTRATA_SEND, 2, to, bytes, time_ns);
     t.phase = phase;
     publisher_.publish(t);
   }

@@ -16,7 +16,7 @@ using namespace substrata::testing;
 using Coretemp = SubstrateOnTree<substrata_entry_coretemp>;
 
 // PA-30
-TEST_F(Coretemp, MachineWithoutSensorsIsUnavailableAndToldWhatToDo) {
+TEST_F(Coretemp, MachineWithoutSensorsIsUnavailableAndSaysWhatToDo) {
   const Status status = substrate.detect();
   EXPECT_EQ(status.code, Code::kNoSupport);
   EXPECT_THAT(note_of(status), HasSubstr("modprobe coretemp"));
@@ -69,7 +69,7 @@ TEST_F(Coretemp, AnswersToPapisSpellings) {
 }
 
 // PA-30, PA-32
-TEST_F(Coretemp, EventsTellUnitScopePackageCoreAndProcessors) {
+TEST_F(Coretemp, EventsShowUnitScopePackageCoreAndProcessors) {
   record_desktop(tree, {});
   open();
   const Event core = substrate.event("coretemp-isa-0000:Core_1");
@@ -163,8 +163,8 @@ TEST_F(Coretemp, SensorsThatWereNotSelectedAreNotRead) {
   EXPECT_THAT(set.read(), ElementsAre(45000));
 }
 
-// PA-30: which of two equal chips is told by its device, not by its number
-TEST_F(Coretemp, ChipsOfTheSameKindAreToldApart) {
+// PA-30: which of two equal chips is known by its device, not by its number
+TEST_F(Coretemp, ChipsOfTheSameKindAreDistinguished) {
   record_two_packages(tree);
   open();
   EventSet set(substrate,
@@ -204,7 +204,7 @@ TEST_F(Coretemp, DetailsCarryTheTimeOfTheReading) {
   EXPECT_EQ(details[0].flags, 0u);
 }
 
-// PA-23: what may not be read here is not available, and the cure is told
+// PA-23: what may not be read here is not available, and the cure is shown
 TEST_F(Coretemp, FileThatOnlyRootMayReadIsListedAsUnavailableWithItsCure) {
   record_desktop(tree, {});
   tree.protect(core_path(0, 0) + "_input");

@@ -103,7 +103,7 @@ TEST(KeptFileRead, WholeFilesFitOrAreRefusedAndFrontsAreCut) {
 }
 
 // PA-16: two events of one name are both reachable; names come before aliases
-TEST(EventCatalogue, TellsEqualNamesApartAndPutsNamesBeforeAliases) {
+TEST(EventCatalogue, DistinguishesEqualNamesAndPutsNamesBeforeAliases) {
   Catalogue catalogue;
   CatalogueEntry entry;
   entry.name = "a";

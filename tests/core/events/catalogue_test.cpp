@@ -25,9 +25,9 @@ class CatalogueCalls : public fake::LibraryTest {
   }
   // Instead of the user-defined events of before, every line of which must be right.
   void define(const char* lines) {
-    UserEventsFile file = parse_user_events(lines);
-    ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
-    ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
+    const tests::TemporaryFolder folder;
+    folder.write("events", lines);
+    ASSERT_TRUE(catalogue().load_user_events(folder.file("events"), Catalogue::BadLines::kRefuseFile).ok());
   }
 };
 
@@ -112,7 +112,7 @@ TEST_F(CatalogueCalls, ASecondUnknownNameDoesNotMakeAComponentDescribeAllItsEven
   EXPECT_LE(fake::calls.described, described + 3) << "what is near is looked at again";
 }
 
-TEST_F(CatalogueCalls, CodesThatMeanNothingAreToldApart) {
+TEST_F(CatalogueCalls, CodesThatMeanNothingAreDistinguished) {
   EXPECT_EQ(catalogue().name_of(0).error().code, Code::kNoEvent);
   EXPECT_EQ(catalogue().name_of(kPresetMask | 0x7fff).error().code, Code::kNotPreset);
   EXPECT_EQ(catalogue().name_of(kNativeMask | 0x3ffffff).error().code, Code::kNoComponent);

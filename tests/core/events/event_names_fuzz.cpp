@@ -1,5 +1,5 @@
 // Fuzzes the lookup of event names over the built-in substrates: any bytes are a code or a refusal with a
-// sentence.
+// message.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

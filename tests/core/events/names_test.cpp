@@ -46,7 +46,7 @@ std::string first_refused(const UserEventsFile& file) {
   return std::to_string(line.number) + ":" + std::to_string(line.column) + ": " + line.why;
 }
 
-TEST(UserEventsFile, BadLinesAreToldByLineAndColumn) {
+TEST(UserEventsFile, BadLinesAreReportedByLineAndColumn) {
   struct Case {
     const char* text;
     const char* part;

@@ -56,7 +56,7 @@ TEST_F(Extensions, GroupStartsWholeOrNotAtAll) {
   EXPECT_EQ(substrata_start_group(nullptr, 0, nullptr), static_cast<int>(Code::kInvalid));
 }
 
-TEST_F(Extensions, ValuesAndEventsTellMoreThanNumbers) {  // PA-32
+TEST_F(Extensions, ValuesAndEventsReportMoreThanNumbers) {  // PA-32
   const int set = set_of({"beta:::a"});
   ASSERT_TRUE(start_set(set).ok());
   ticks += 1;

@@ -47,7 +47,7 @@ TEST(LibraryBeforeInit, EveryCallAnswersInsteadOfDying) {  // PA-35
   EXPECT_EQ(Library::instance().registry().count(), 4) << "the list of substrates is known before";
 }
 
-TEST_F(LibraryLife, NothingIsDetectedBeforeSomebodyAsks) {
+TEST_F(LibraryLife, NothingIsDetectedBeforeAnyoneAsks) {
   const int before = calls.detects;
   Library::instance().shutdown();
   ASSERT_TRUE(Library::instance().initialise().ok());

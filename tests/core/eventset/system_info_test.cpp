@@ -24,7 +24,7 @@ TEST(HardwareInfo, AgreesWithTheSystem) {
   EXPECT_EQ(info->numa_nodes, std::max<int>(1, static_cast<int>(info->nodes.size())));
   uint64_t memory = 0;
   for (const NumaNode& node : info->nodes) memory += node.memory_bytes;
-  EXPECT_GT(memory, 0u) << "memory per NUMA node is told (PA-38)";
+  EXPECT_GT(memory, 0u) << "memory per NUMA node is reported (PA-38)";
   const long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
   if (l1 <= 0 || info->levels.empty()) GTEST_SKIP() << "the C library does not know the level 1 cache here";
   int64_t found = 0;
@@ -74,7 +74,7 @@ TEST(MemoryMap, ThisProgramIsFoundInIt) {
   EXPECT_LT(address, program->text_end);
 }
 
-TEST(MemoryMap, PartsOfAnObjectAreToldApart) {
+TEST(MemoryMap, PartsOfAnObjectAreDistinguished) {
   const Result<std::vector<AddressMap>> objects = parse_maps(
       "1000-2000 r--p 00000000 08:01 7 /bin/x y\n"
       "2000-5000 r-xp 00001000 08:01 7 /bin/x y\n"
@@ -101,7 +101,7 @@ TEST(MemoryStatus, IsReadByName) {
   EXPECT_EQ(info->peak_kib, 20);
   EXPECT_EQ(info->size_kib, 10);
   EXPECT_EQ(info->page_table_kib, 3);
-  EXPECT_EQ(info->resident_kib, -1) << "not told, and not called 0";
+  EXPECT_EQ(info->resident_kib, -1) << "not reported, and not called 0";
   EXPECT_EQ(parse_status("Name:\tx\n").error().code, Code::kInvalid);
   EXPECT_TRUE(memory_info().has_value());
 }

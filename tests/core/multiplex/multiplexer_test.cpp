@@ -106,7 +106,7 @@ struct Narrow {
   static Status start(Set* set) noexcept {
     const auto& events = of(set).events;
     if (std::find(events.begin(), events.end(), busy_event) != events.end())
-      return {Code::kConflict, 0, "somebody else counts"};
+      return {Code::kConflict, 0, "another one counts"};
     of(set).running = true;
     of(set).begin = ticks;
     return kSuccess;
@@ -218,7 +218,7 @@ TEST_F(Turns, CountsAreExtrapolatedFromTheTimeOfTheirTurns) {
   pass(1000, 1000);
   EXPECT_EQ(values(set, 3), (Values{66, 200, 50}));
   ASSERT_TRUE(read_set_details(set, details, 3).ok());
-  EXPECT_EQ(details[2].enabled_ns, 2500) << "a stopped set tells how its values came about";
+  EXPECT_EQ(details[2].enabled_ns, 2500) << "a stopped set reports how its values came about";
   EXPECT_EQ(details[2].running_ns, 1000);
   EXPECT_EQ(details[2].value, 50);
   EXPECT_EQ(details[2].flags, kValueScaled);
@@ -264,7 +264,7 @@ TEST_F(Turns, EventsThatCountTogetherAreNotScaled) {
   EXPECT_TRUE(stop_set(set, nullptr).ok());
 }
 
-TEST_F(Turns, WhatHadNoTurnGetsAShortOneBeforeItIsTold) {
+TEST_F(Turns, WhatHadNoTurnGetsAShortOneBeforeItIsReported) {
   step = 5;  // between two looks at the clock there is time
   const int set = set_of({"narrow:::left", "narrow:::right"});
   ASSERT_TRUE(start_set(set).ok());
@@ -388,7 +388,7 @@ TEST_F(Turns, OnRequestTheyReplaceTheKernels) {
   EXPECT_EQ(values(set, 2), (Values{3, 9}));
 }
 
-TEST_F(Turns, ATurnThatIsRefusedIsToldAndPassedOver) {
+TEST_F(Turns, ATurnThatIsRefusedIsReportedAndPassedOver) {
   const int set = set_of({"narrow:::left", "narrow:::right"});
   busy_event = 1;
   step = 1;

@@ -99,7 +99,7 @@ class OverflowOfTaskClock : public testing::Test {
   int clock_ = 0;
 };
 
-TEST_F(OverflowOfTaskClock, IsToldByTheKernel) { overflows_with(0); }
+TEST_F(OverflowOfTaskClock, IsReportedByTheKernel) { overflows_with(0); }
 TEST_F(OverflowOfTaskClock, IsFoundByTheTimerOnRequest) { overflows_with(PAPI_OVERFLOW_FORCE_SW); }
 
 // The calls of the handler while the thread lets the kernel work for 200 ms of its processor time.

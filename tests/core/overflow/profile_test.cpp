@@ -52,7 +52,7 @@ TEST(ProfileBucket, AddressesAtTheEndsOfMemoryDoNotWrap) {
   EXPECT_EQ(bucket_of({nullptr, 64, 0, 0x20000}, 2, UINT64_MAX), kNoBucket);
   EXPECT_EQ(bucket_of({nullptr, 64, UINT64_MAX, 0x20000}, 2, UINT64_MAX), 0u);
   EXPECT_EQ(bucket_of({nullptr, 1, 0, 2}, 8, UINT64_MAX), 0u) << "one bucket for all";
-  EXPECT_EQ(bucket_of({nullptr, 4, 0, 2}, 8, 5), kNoBucket) << "no room for it";
+  EXPECT_EQ(bucket_of({nullptr, 4, 0, 2}, 8, 5), kNoBucket) << "no space for it";
 }
 
 TEST(ProfileBucket, KernelAddressesAreNotThoseOfAProgramsSegment) {

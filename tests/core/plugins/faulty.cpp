@@ -30,7 +30,7 @@ bool fails() noexcept {
   ++control.failed;
   return true;
 }
-constexpr Status kRefused{Code::kSystem, 5, "the faulty substrate was told to fail this call"};
+constexpr Status kRefused{Code::kSystem, 5, "the faulty substrate is to fail this call"};
 
 FaultySet* set_of(Set* set) { return reinterpret_cast<FaultySet*>(set); }
 
@@ -113,7 +113,7 @@ struct Faulty {
 };
 
 constexpr SubstrateTable kTable =
-    table_of<Faulty>({.name = "faulty", .summary = "Fails the call it is told to fail", .version = "1"});
+    table_of<Faulty>({.name = "faulty", .summary = "Fails the call it is to fail", .version = "1"});
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What a test may ask of the faulty substrate, which wraps one event's life and fails the call it is told to
+// What a test may ask of the faulty substrate, which wraps one event's life and fails the call it is to
 // fail.
 #pragma once
 

@@ -37,13 +37,13 @@ class PlugIns : public testing::Test {
     PAPI_shutdown();
     unsetenv("SUBSTRATA_PLUGIN_PATH");
   }
-  // The sentences of all plug-ins that were found and refused.
+  // The messages of all plug-ins that were found and refused.
   std::vector<std::string> refusals() {
     std::vector<std::string> all;
     for (unsigned i = 0;; ++i) {
-      const char* sentence = substrata_plugin_refusal(i);
-      if (sentence == nullptr) return all;
-      all.emplace_back(sentence);
+      const char* message = substrata_plugin_refusal(i);
+      if (message == nullptr) return all;
+      all.emplace_back(message);
     }
   }
   // The one plug-in of the folder is not taken, with a message that has `reason`.
@@ -92,7 +92,7 @@ TEST_F(PlugIns, BuiltOutsideTheTreeIsListedByNameAndCounts) {  // PA-40
   EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
 }
 
-TEST_F(PlugIns, AFileThatIsNoSharedObjectIsRefusedWithASentence) {
+TEST_F(PlugIns, AFileThatIsNoSharedObjectIsRefusedWithAMessage) {
   const substrata::tests::TemporaryFolder folder;
   std::ofstream(folder / "substrata-text.so") << "this is text\n";
   expect_refused(folder.path(), "text", "substrata-text.so");
@@ -112,7 +112,7 @@ TEST_F(PlugIns, OneThatLacksARequiredSlotIsRefusedNamingTheSlot) {
 
 TEST_F(PlugIns, OneWhoseNameBreaksTheRulesIsRefused) {
   initialise_with(kPlugins / "other_name");
-  EXPECT_FALSE(has_component("Somebody Else"));
+  EXPECT_FALSE(has_component("Another Name"));
   EXPECT_EQ(refusals().size(), 1u);
 }
 
@@ -162,7 +162,7 @@ std::vector<int> whole_life() {
   return answers;
 }
 
-TEST_F(PlugIns, AFailureOfAnySingleCallIsToldAndLeavesNothingOpenOrOutOfOrder) {
+TEST_F(PlugIns, AFailureOfAnySingleCallIsReportedAndLeavesNothingOpenOrOutOfOrder) {
   initialise_with(kPlugins / "faulty");
   ASSERT_TRUE(has_component("faulty"));
   void* plugin = dlopen((kPlugins / "faulty" / "substrata-faulty.so").c_str(), RTLD_NOW | RTLD_NOLOAD);
@@ -174,7 +174,7 @@ TEST_F(PlugIns, AFailureOfAnySingleCallIsToldAndLeavesNothingOpenOrOutOfOrder) {
   for (const int answer : whole_life()) EXPECT_EQ(answer, PAPI_OK);
   const int64_t calls = control.calls;
   ASSERT_GT(calls, 8);
-  int64_t told = 0;
+  int64_t reported = 0;
   for (int64_t n = 1; n <= calls + 2; ++n) {
     SCOPED_TRACE("failing call " + std::to_string(n));
     control.failed = 0;
@@ -183,13 +183,13 @@ TEST_F(PlugIns, AFailureOfAnySingleCallIsToldAndLeavesNothingOpenOrOutOfOrder) {
     for (const int answer : whole_life()) refused = refused || answer != PAPI_OK;
     control.fail_call = 0;
     EXPECT_EQ(refused, control.failed != 0);
-    told += control.failed;
+    reported += control.failed;
     EXPECT_EQ(control.out_of_order, 0);
     EXPECT_EQ(control.sets, 0);
     EXPECT_EQ(control.running, 0);
     control.out_of_order = 0;
   }
-  EXPECT_GT(told, 8);
+  EXPECT_GT(reported, 8);
   for (const int answer : whole_life()) EXPECT_EQ(answer, PAPI_OK) << "the substrate did not recover";
 
   PAPI_shutdown();

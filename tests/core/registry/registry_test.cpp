@@ -156,7 +156,7 @@ class PlugInPath : public testing::Test {
 constexpr BuiltIn kNone[] = {{nullptr, nullptr}};
 constexpr BuiltIn kTwice[] = {{"good", entry}, {"good", entry}, {nullptr, nullptr}};
 
-TEST_F(PlugInPath, IsOffUnlessSetAndEveryRefusalIsASentence) {  // PA-40
+TEST_F(PlugInPath, IsOffUnlessSetAndEveryRefusalIsAMessage) {  // PA-40
   file_ = folder_ + "/substrata-broken.so";
   std::FILE* file = std::fopen(file_.c_str(), "w");
   ASSERT_NE(file, nullptr);

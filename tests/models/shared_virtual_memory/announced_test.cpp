@@ -85,7 +85,7 @@ TEST(Announced, ABuiltInNameIsTaken) {
   EXPECT_EQ(substrata_machine_add(&twin), -8);
 }
 
-TEST(Announced, TrivialRunsAndTellsItsTime) {
+TEST(Announced, TrivialRunsAndReportsItsTime) {
   const Finished ran = run("trivial", "stream:elements=100:rounds=1", 1, 1, "jitter=0");
   EXPECT_EQ(ran.code, 0) << ran.result.message;
   EXPECT_EQ(ran.result.correct, 1U) << ran.result.message;
@@ -94,7 +94,7 @@ TEST(Announced, TrivialRunsAndTellsItsTime) {
   EXPECT_EQ(ran.result.simulated_ticks, (100U * 11 + 2) * 1000);  // two barriers, the last at the end
 }
 
-TEST(Announced, BadParametersAndSpecsAreToldInTheMessage) {
+TEST(Announced, BadParametersAndSpecsAreReportedInTheMessage) {
   const Finished bad = run("svm", "fft", 1, 4, "mode=none");
   EXPECT_LT(bad.code, 0);
   EXPECT_NE(std::string(bad.result.message).find("diffs|automatic"), std::string::npos) << bad.result.message;

@@ -204,7 +204,7 @@ TEST(Homes, ByFirstTouchAreWhereAPageIsUsedFirst) {
   EXPECT_EQ(ran.counts.page_fetches, 4U);
 }
 
-TEST(Homes, ToldByWriteNoticesAreNotAskedFor) {
+TEST(Homes, KnownByWriteNoticesAreNotAskedFor) {
   std::uint64_t asked[2] = {};
   for (const bool named : {false, true}) {
     SvmParameters parameters;
@@ -317,7 +317,7 @@ TEST(Verify, FindsAReadThatTheProtocolOwesNothing) {
       "process 0 read a stale value at byte 0 of words: its copy differs from what was last written there");
 }
 
-TEST(Parameters, ThatAreWrongAreToldBeforeAnythingRuns) {
+TEST(Parameters, ThatAreWrongAreReportedBeforeAnythingRuns) {
   std::string error;
   EXPECT_EQ(make_plain_svm("mode=magic", 1, error), nullptr);
   EXPECT_NE(error.find("diffs|automatic"), std::string::npos) << error;

@@ -77,7 +77,7 @@ TEST_F(OwlProgramList, CallsEveryProgramButTheRowsOwnAStandIn) {
   }
 }
 
-TEST_F(OwlProgramList, NamesWhatIsWantedForEachProgramAndTellsItFromTheIdleOne) {
+TEST_F(OwlProgramList, NamesWhatIsWantedForEachProgramAndDistinguishesItFromTheIdleOne) {
   for (const OwlProgram& each : programs_) {
     EXPECT_FALSE(each.wanted.empty()) << each.name;
     EXPECT_FALSE(each.what.empty()) << each.name;

@@ -28,7 +28,7 @@ class Abidiff : public testing::Test {
     if (!fs::exists(DEBIAN_PAPI)) GTEST_SKIP() << "no " << DEBIAN_PAPI << " (package libpapi-dev)";
   }
 
-  // Debian's library carries no debug information; ours is compared without its own, so that both are told by
+  // Debian's library carries no debug information; ours is compared without its own, so that both are shown by
   // the symbols, with their kinds and versions.
   Ran compare(const std::string& ours) {
     const std::string bare = folder_.file(ours);
@@ -50,7 +50,7 @@ TEST_F(Abidiff, NothingOfDebiansLibraryIsMissingFromOurs) {
 }
 
 // The comparison sees a symbol that is gone: 7.3 dropped names that 7.0 exports.
-TEST_F(Abidiff, TheOtherGenerationIsToldApart) {
+TEST_F(Abidiff, TheOtherGenerationIsDistinguished) {
   const Ran outcome = compare("libpapi.so.7.3");
   EXPECT_EQ(outcome.status & (kErrorBit | kUsageBit), 0) << outcome.status << "\n" << outcome.out;
   EXPECT_NE(outcome.status & kIncompatibleBit, 0) << outcome.status << "\n" << outcome.out;

@@ -46,6 +46,15 @@ class BothGenerations : public testing::Test {
   int (*read_)(int, long long*) = nullptr;
 };
 
+// An eventset that was started by the functions of one of the two.
+int started(int (*create)(int*), int (*add)(int, const char*), int (*start)(int)) {
+  int set = PAPI_NULL;
+  EXPECT_EQ(create(&set), PAPI_OK);
+  EXPECT_EQ(add(set, "example:::constant"), PAPI_OK);
+  EXPECT_EQ(start(set), PAPI_OK);
+  return set;
+}
+
 // PA-11: a process may hold either or both; one layer below, so both see the same components.
 TEST_F(BothGenerations, LiveInOneProcess) {
   EXPECT_EQ(init_(0x07000000), PAPI_EINVAL);
@@ -56,11 +65,8 @@ TEST_F(BothGenerations, LiveInOneProcess) {
 }
 
 TEST_F(BothGenerations, ShuttingOneDownLeavesTheOthersEventsetCounting) {
-  int set = PAPI_NULL;
+  const int set = started(PAPI_create_eventset, PAPI_add_named_event, PAPI_start);
   long long value = -1;
-  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
-  ASSERT_EQ(PAPI_add_named_event(set, "example:::constant"), PAPI_OK);
-  ASSERT_EQ(PAPI_start(set), PAPI_OK);
   shut_down_();
   EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
   EXPECT_EQ(value, 42);
@@ -74,11 +80,8 @@ TEST_F(BothGenerations, ShuttingOneDownTwiceLeavesTheOtherInitialised) {
 }
 
 TEST_F(BothGenerations, ShuttingOneDownEndsItsOwnEventsets) {
-  int set = PAPI_NULL;
+  int set = started(create_, add_, start_);
   long long value = -1;
-  ASSERT_EQ(create_(&set), PAPI_OK);
-  ASSERT_EQ(add_(set, "example:::constant"), PAPI_OK);
-  ASSERT_EQ(start_(set), PAPI_OK);
   shut_down_();
   EXPECT_EQ(read_(set, &value), PAPI_ENOEVST);
   set = PAPI_NULL;

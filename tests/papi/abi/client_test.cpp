@@ -321,7 +321,7 @@ TEST_F(Client, RatesRefuseWhatTheyCannotMeasure) {
   EXPECT_EQ(PAPI_rate_stop(), PAPI_OK);
 }
 
-// PA-38: memory of the NUMA nodes is told.
+// PA-38: memory of the NUMA nodes is reported.
 TEST_F(Client, ProcessorsAreADeviceWithAttributes) {
   void* kind = nullptr;
   ASSERT_EQ(PAPI_enum_dev_type(PAPI_DEV_TYPE_ENUM__ALL, &kind), PAPI_OK);

@@ -9,18 +9,18 @@
 
 extern const char* chapter;
 
-static inline void tell(const char* call, const char* situation, long long answer) {
+static inline void report(const char* call, const char* situation, long long answer) {
   printf("%s\t%s\t%s\t%lld\n", chapter, call, situation, answer);
   fflush(stdout);
 }
 
-static inline void tell_text(const char* call, const char* situation, const char* text) {
+static inline void report_text(const char* call, const char* situation, const char* text) {
   printf("%s\t%s\t%s\t%s\n", chapter, call, situation, text != NULL ? text : "NULL");
   fflush(stdout);
 }
 
 /* In this process: its effects stay for the rows that follow. */
-#define ASK(call, situation, expression) tell(call, situation, (long long)(expression))
+#define ASK(call, situation, expression) report(call, situation, (long long)(expression))
 
 /* In a child: for calls that bring some library down, and for effects that must not stay. */
 #define ASK_ASIDE(call, situation, expression)                        \
@@ -42,7 +42,7 @@ static inline void tell_text(const char* call, const char* situation, const char
     close(ends[0]);                                                   \
     waitpid(child, NULL, 0);                                          \
     if (got == (ssize_t)sizeof answer)                                \
-      tell(call, situation, answer);                                  \
+      report(call, situation, answer);                                \
     else                                                              \
-      tell_text(call, situation, "dies");                             \
+      report_text(call, situation, "dies");                           \
   } while (0)

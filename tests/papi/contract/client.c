@@ -56,6 +56,6 @@ int main(void) {
   profiles();
   rates_and_regions();
   chapter = "end";
-  tell("reached", "", 1);
+  report("reached", "", 1);
   return 0;
 }

@@ -107,7 +107,7 @@ void compare(const Answers& papi, const Answers& ours) {
       ++same;
     } else if (answer == "dies") {
       ++dies;
-      // Whoever dies of a call is told what is wrong with it.
+      // Whoever dies of a call sees what is wrong with it.
       EXPECT_TRUE(found->second == "-16" || found->second == "-1" || found->second == "-11" ||
                   reasons.count(key) == 1)
           << key << ": PAPI dies, ours answers " << found->second;

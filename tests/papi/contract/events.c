@@ -44,16 +44,16 @@ void events(void) {
   ASK("PAPI_event_code_to_name", "no such native event", PAPI_event_code_to_name(kBadNative, name));
   ASK_ASIDE("PAPI_event_code_to_name", "NULL", PAPI_event_code_to_name(clock_code, NULL));
   ASK("PAPI_event_code_to_name", "good", PAPI_event_code_to_name(clock_code, name));
-  tell_text("name", "good", name);
+  report_text("name", "good", name);
   ASK("PAPI_get_event_info", "0", PAPI_get_event_info(0, &info));
   ASK_ASIDE("PAPI_get_event_info", "NULL", PAPI_get_event_info(clock_code, NULL));
   ASK("PAPI_get_event_info", "no such preset", PAPI_get_event_info(kBadPreset, &info));
   ASK("PAPI_get_event_info", "no such native event", PAPI_get_event_info(kBadNative, &info));
   ASK("PAPI_get_event_info", "good", PAPI_get_event_info(clock_code, &info));
-  tell_text("symbol", "good", info.symbol);
+  report_text("symbol", "good", info.symbol);
   ASK("component_index", "good", info.component_index);
   ASK("PAPI_get_event_info", "preset", PAPI_get_event_info(PAPI_FP_OPS, &info));
-  tell_text("symbol", "preset", info.symbol);
+  report_text("symbol", "preset", info.symbol);
   ASK("event_type", "PAPI_L1_DCM", (PAPI_get_event_info(PAPI_L1_DCM, &info), info.event_type));
   ASK("event_type", "PAPI_BR_PRC", (PAPI_get_event_info(PAPI_BR_PRC, &info), info.event_type));
   ASK("event_type", "PAPI_FP_OPS", (PAPI_get_event_info(PAPI_FP_OPS, &info), info.event_type));
@@ -102,7 +102,7 @@ void events(void) {
   ASK("PAPI_get_event_component", "no such native event", PAPI_get_event_component(kBadNative));
   ASK("PAPI_get_component_info(99) there", "", PAPI_get_component_info(99) != NULL);
   ASK("PAPI_get_component_info(-1) there", "", PAPI_get_component_info(-1) != NULL);
-  tell_text("name", "component 0", PAPI_get_component_info(0)->name);
+  report_text("name", "component 0", PAPI_get_component_info(0)->name);
   ASK("CmpIdx", "component 0", PAPI_get_component_info(0)->CmpIdx);
   ASK("PAPI_get_component_index", "nosuch", PAPI_get_component_index("nosuch"));
   ASK("PAPI_get_component_index", "perf_event", PAPI_get_component_index("perf_event"));
@@ -119,9 +119,9 @@ void components(void) {
   for (size_t i = 0; i < sizeof both / sizeof both[0]; ++i) {
     const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(both[i]));
     if (info == NULL) continue;
-#define FIELD(name) tell(#name, both[i], info->name)
-    tell_text("short_name", both[i], info->short_name);
-    tell_text("support_version", both[i], info->support_version);
+#define FIELD(name) report(#name, both[i], info->name)
+    report_text("short_name", both[i], info->short_name);
+    report_text("support_version", both[i], info->support_version);
     FIELD(disabled);
     FIELD(num_cntrs);
     FIELD(num_mpx_cntrs);
@@ -145,8 +145,8 @@ void components(void) {
     FIELD(cntr_umasks);
     FIELD(cpu);
     FIELD(inherit);
-    tell_text("first pmu_names", both[i], info->pmu_names[0]);
-    tell_text("second pmu_names", both[i], info->pmu_names[0] != NULL ? info->pmu_names[1] : NULL);
+    report_text("first pmu_names", both[i], info->pmu_names[0]);
+    report_text("second pmu_names", both[i], info->pmu_names[0] != NULL ? info->pmu_names[1] : NULL);
 #undef FIELD
   }
 }

@@ -130,8 +130,8 @@ void eventsets(void) {
   number = 3;
   ASK_ASIDE("PAPI_list_events", "NULL list", PAPI_list_events(set, NULL, &number));
   number = 1;
-  ASK("PAPI_list_events", "room for one of three", PAPI_list_events(set, list, &number));
-  ASK("number", "room for one of three", number);
+  ASK("PAPI_list_events", "space for one of three", PAPI_list_events(set, list, &number));
+  ASK("number", "space for one of three", number);
   number = 0;
   ASK("PAPI_list_events", "how many?", PAPI_list_events(set, NULL, &number));
   ASK("number", "how many?", number);
@@ -167,7 +167,7 @@ void eventsets(void) {
 
 static int main_set;
 static void* stranger(void* nothing) {
-  int number = 8, room = 8;
+  int number = 8, space = 8;
   unsigned long ids[8];
   void* pointer = &number;
   (void)nothing;
@@ -187,8 +187,8 @@ static void* stranger(void* nothing) {
   ASK("PAPI_set_thr_specific", "tag 99", PAPI_set_thr_specific(99, &number));
   ASK("PAPI_get_thr_specific", "tag 99", PAPI_get_thr_specific(99, &pointer));
   ASK("PAPI_get_thr_specific", "tag -1", PAPI_get_thr_specific(-1, &pointer));
-  ASK("PAPI_list_threads", "two", PAPI_list_threads(ids, &room));
-  ASK("number", "two threads", room);
+  ASK("PAPI_list_threads", "two", PAPI_list_threads(ids, &space));
+  ASK("number", "two threads", space);
   ASK("PAPI_list_threads", "NULL list", PAPI_list_threads(NULL, &number));
   ASK("number", "NULL list", number);
   ASK_ASIDE("PAPI_list_threads", "NULL number", PAPI_list_threads(ids, NULL));

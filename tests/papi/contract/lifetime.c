@@ -161,7 +161,7 @@ void life_of_the_library(void) {
   for (int code = 1; code >= -27; code--) {
     char situation[16];
     snprintf(situation, sizeof situation, "%d", code);
-    tell_text("PAPI_strerror", situation, PAPI_strerror(code));
+    report_text("PAPI_strerror", situation, PAPI_strerror(code));
   }
   ASK("PAPI_set_debug", "99", PAPI_set_debug(99));
   ASK("PAPI_set_debug", "QUIET", PAPI_set_debug(PAPI_QUIET));

@@ -15,7 +15,7 @@ void machine(void) {
   ASK("sockets x cores x threads", "", hardware->sockets * hardware->cores * hardware->threads);
   ASK("nnodes", "", hardware->nnodes);
   ASK("vendor", "", hardware->vendor);
-  tell_text("model_string", "", hardware->model_string);
+  report_text("model_string", "", hardware->model_string);
   ASK("cpuid_family", "", hardware->cpuid_family);
   ASK("cpuid_model", "", hardware->cpuid_model);
   ASK("cpuid_stepping", "", hardware->cpuid_stepping);
@@ -58,8 +58,8 @@ void translations(void) {
       char which[64];
       snprintf(which, sizeof which, "level %d, type %d, pages of %d", level + 1, tlb->type & 0xf,
                tlb->page_size);
-      tell("entries", which, tlb->num_entries);
-      tell("ways", which, tlb->associativity);
+      report("entries", which, tlb->num_entries);
+      report("ways", which, tlb->associativity);
     }
   }
 }

@@ -38,9 +38,9 @@ void options(void) {
   ASK("PAPI_get_opt(LIB_VERSION)", "", PAPI_get_opt(PAPI_LIB_VERSION, NULL));
   ASK("PAPI_get_cmp_opt(MAX_HWCTRS)", "component 99", PAPI_get_cmp_opt(PAPI_MAX_HWCTRS, NULL, 99));
   ASK("PAPI_get_opt(PRELOAD)", "", PAPI_get_opt(PAPI_PRELOAD, &option));
-  tell_text("lib_preload_env", "", option.preload.lib_preload_env);
+  report_text("lib_preload_env", "", option.preload.lib_preload_env);
   ASK("lib_preload_sep", "", option.preload.lib_preload_sep);
-  tell_text("lib_dir_env", "", option.preload.lib_dir_env);
+  report_text("lib_dir_env", "", option.preload.lib_dir_env);
   ASK("lib_dir_sep", "", option.preload.lib_dir_sep);
   ASK("PAPI_get_opt(DEBUG)", "", PAPI_get_opt(PAPI_DEBUG, &option));
   ASK("debug level", "", option.debug.level);

@@ -66,11 +66,5 @@ program free_form
 
 contains
 
-  subroutine expect(good, what)
-    logical, intent(in) :: good
-    character(len=*), intent(in) :: what
-    if (good) return
-    print '(2a,i0)', what, ' is wrong, last answer ', check
-    stop 1
-  end subroutine expect
+  include 'expect.inc'
 end program free_form

@@ -22,7 +22,7 @@ program module_program
   type(PAPI_all_thr_spec_t) :: threads
   type(PAPI_preload_info_t) :: preload
   type(PAPI_multiplex_option_t) :: multiplex
-  integer(c_int) :: set, code, event, found, number, listed(4), status
+  integer(c_int) :: set, check, event, found, number, listed(4), status
   integer(c_long_long) :: values(4), more(4), cycles
   character(kind=c_char) :: name(PAPI_MAX_STR_LEN)
   character(len=PAPI_MAX_STR_LEN) :: text
@@ -52,19 +52,19 @@ program module_program
   call expect(name(1) == 'e' .and. name(15) == 's' .and. name(16) == c_null_char, 'the event''s name')
   call expect(PAPI_get_event_info(event, info) == PAPI_OK .and. info%count == 1, 'get_event_info')
   call expect(PAPI_get_component_index('example'//c_null_char) == info%component_index, 'the event''s component')
-  call PAPIF_event_code_to_name(event, text, code)
-  call expect(code == PAPI_OK .and. text == 'example:::ticks', 'a Fortran text')
+  call PAPIF_event_code_to_name(event, text, check)
+  call expect(check == PAPI_OK .and. text == 'example:::ticks', 'a Fortran text')
   call expect(PAPI_add_event(set, event) == PAPI_OK, 'add_event')
   number = size(listed)
   call expect(PAPI_list_events(set, listed, number) == PAPI_OK .and. number == 1 .and. listed(1) == event, 'list_events')
   call expect(PAPI_start(set) == PAPI_OK, 'start')
   call expect(PAPI_state(set, status) == PAPI_OK .and. iand(status, PAPI_RUNNING) /= 0, 'state')
   call expect(PAPI_read_ts(set, values, cycles) == PAPI_OK .and. cycles > 0, 'read_ts')
-  call PAPIF_read(set, more, code)
-  call expect(code == PAPI_OK .and. more(1) > values(1), 'every read counts further')
+  call PAPIF_read(set, more, check)
+  call expect(check == PAPI_OK .and. more(1) > values(1), 'every read counts further')
   call expect(PAPI_stop(set, values) == PAPI_OK .and. values(1) >= more(1), 'stop')
-  code = PAPI_detach_f(set)
-  call expect(code == PAPI_EINVAL .or. code == PAPI_ECMP, 'a refusal')
+  check = PAPI_detach_f(set)
+  call expect(check == PAPI_EINVAL .or. check == PAPI_ECMP, 'a refusal')
   call expect(PAPI_cleanup_eventset(set) == PAPI_OK, 'cleanup_eventset')
   call expect(PAPI_destroy_eventset(set) == PAPI_OK .and. set == PAPI_NULL, 'destroy_eventset')
   found = PAPI_OK
@@ -73,11 +73,5 @@ program module_program
   print '(a)', 'all answers right'
 
 contains
-  subroutine expect(good, what)
-    logical, intent(in) :: good
-    character(len=*), intent(in) :: what
-    if (good) return
-    print '(2a)', 'wrong: ', what
-    stop 1
-  end subroutine expect
+  include 'expect.inc'
 end program module_program

@@ -134,7 +134,7 @@ TEST_F(Regions, ThreadsAreOneWherePapiHlThreadMultipleSaysSo) {
   EXPECT_THAT(reports[0], HasSubstr("\"name\":\"inner\",\n          \"parent_region_id\":\"1\""));
 }
 
-TEST_F(Regions, EventsThatDoNotExistAreLeftOutAndTimeIsAlwaysTold) {
+TEST_F(Regions, EventsThatDoNotExistAreLeftOutAndTimeIsAlwaysReported) {
   SKIP_UNDER_THREAD_SANITIZER();
   const std::vector<std::string> reports = reports_of("NO_SUCH_EVENT,example:::ticks=instant", [] {
     return PAPI_hl_region_begin("r") == PAPI_OK && PAPI_hl_region_end("r") == PAPI_OK;

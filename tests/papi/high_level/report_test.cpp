@@ -307,7 +307,7 @@ TEST_F(ReportPlace, AFolderThatAnotherKeepsLockedDoesNotHoldTheProgramUp) {
   close(other);
 }
 
-TEST_F(ReportPlace, AFolderThatCannotBeMadeIsToldWithItsReason) {
+TEST_F(ReportPlace, AFolderThatCannotBeMadeIsReportedWithItsReason) {
   std::ofstream(folder_.path() + "/file") << "no folder";
   const substrata::Status status = substrata::high_level::write_report(
       folder_.path() + "/file", "papi_hl_output", "rank_0000.json", text("{}"));

@@ -1,4 +1,4 @@
-/* One conversation with libsde, told line by line on standard output: run with Debian's libsde and with ours,
+/* One conversation with libsde, written line by line on standard output: run with Debian's libsde and with ours,
    the lines must be the same. What Debian's does not survive, or answers wrongly, is left out here
    (docs/reference/sde.md lists it) and is tested of ours alone. The argument names the scenario. */
 #include <sde_lib.h>

@@ -1,4 +1,4 @@
-// An unmodified program on Debian's libsde and on ours, told apart by LD_LIBRARY_PATH alone: the same
+// An unmodified program on Debian's libsde and on ours, distinguished by LD_LIBRARY_PATH alone: the same
 // answers.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ class Conversation : public testing::TestWithParam<const char*> {};
 // PA-10, PA-31
 TEST_P(Conversation, IsTheSameOnDebiansLibsdeAndOnOurs) {
   if (std::string(SANITIZED) != "")
-    GTEST_SKIP() << "Debian's libsde cannot be told from ours under a sanitizer";
+    GTEST_SKIP() << "Debian's libsde cannot be distinguished from ours under a sanitizer";
   if (!std::filesystem::exists(DEBIAN_LIBSDE)) GTEST_SKIP() << "Debian's libsde1 is not installed";
   const Ran debian = converse(DEBIAN_LIBSDE, GetParam());
   const Ran ours = converse(OUR_LIBSDE, GetParam());

@@ -209,7 +209,7 @@ TEST(SdeCallback, MayTakeItsOwnEventBack) {
 }
 
 // PA-22, PA-31
-TEST(SdeOverflow, IncrementsOfAWatchedCounterAreToldWithItsValue) {
+TEST(SdeOverflow, IncrementsOfAWatchedCounterAreReportedWithItsValue) {
   papi_handle_t library = papi_sde_init("overflow");
   void* counter = nullptr;
   papi_sde_create_counter(library, "c", PAPI_SDE_DELTA, &counter);
@@ -227,7 +227,7 @@ TEST(SdeOverflow, IncrementsOfAWatchedCounterAreToldWithItsValue) {
 }
 
 // PA-22, PA-31: armed before anybody knows what the event will be
-TEST(SdeOverflow, AnEarlyEventTellsItselfIfCreatedAndAsksForATimerIfNot) {
+TEST(SdeOverflow, AnEarlyEventReportsItselfIfCreatedAndAsksForATimerIfNot) {
   const uint32_t created = number_of("early::created");
   const uint32_t variable = number_of("early::variable");
   EXPECT_EQ(sde_ti_set_counter_overflow(created, 10), SDE_OK);

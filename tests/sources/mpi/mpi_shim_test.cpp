@@ -187,7 +187,7 @@ TEST_F(MpiShim, GivesReceiversTheSendersTimeUnderMpich) {  // FE-5
   for (const Json& rank : summary_["ranks"]) EXPECT_GE(rank["latencies"]["virtual"]["least_ns"], 52000);
 }
 
-TEST_F(MpiShim, TellsTheReceivesBetweenThoseThatTheProgramGivesUp) {  // FE-5
+TEST_F(MpiShim, ReportsTheReceivesBetweenThoseThatTheProgramGivesUp) {  // FE-5
   launch(open_mpi(), "given_up.c", {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}});
   if (IsSkipped() || HasFatalFailure()) return;
   expect_both_ends(SUBSTRATA_TIME_VIRTUAL, kRanks / 2 * 3 * 2);
@@ -292,30 +292,20 @@ TEST_F(MpiShim, RanksThatMpichCallsSpawnedLeaveTheSummaryAsItIs) {
 }
 
 TEST_F(MpiShim, AtLevelOneExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4
-  launch(open_mpi(), "blocks.c", {{"SUBSTRATA_MPI_LEVEL", "1"}});
-  if (IsSkipped() || HasFatalFailure()) return;
-  expect_own_counts_of_blocks();
+  expect_own_counts_of_blocks(open_mpi(), {{"SUBSTRATA_MPI_LEVEL", "1"}});
 }
 TEST_F(MpiShim, UnderMpichExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4
-  launch(mpich(), "blocks.c");
-  if (IsSkipped() || HasFatalFailure()) return;
-  expect_own_counts_of_blocks();
+  expect_own_counts_of_blocks(mpich());
 }
 
 TEST_F(MpiShim, SeesFortranProgramsOfTheModuleF08) {  // FE-4
-  launch(open_mpi(), "ring.f90");
-  if (IsSkipped() || HasFatalFailure()) return;
-  expect_fortran_ring();
+  expect_ring_of(open_mpi(), "ring.f90");
 }
 TEST_F(MpiShim, SeesFortranProgramsOfTheIncludeFileAtLevelOne) {  // FE-4
-  launch(open_mpi(), "ring.f", {{"SUBSTRATA_MPI_LEVEL", "1"}});
-  if (IsSkipped() || HasFatalFailure()) return;
-  expect_fortran_ring();
+  expect_ring_of(open_mpi(), "ring.f", {{"SUBSTRATA_MPI_LEVEL", "1"}});
 }
 TEST_F(MpiShim, SeesFortranProgramsUnderMpich) {  // FE-4
-  launch(mpich(), "ring.f");
-  if (IsSkipped() || HasFatalFailure()) return;
-  expect_fortran_ring();
+  expect_ring_of(mpich(), "ring.f");
 }
 
 TEST(MpiShimPreloaded, DoesNoHarmToAProgramWithoutMpi) {

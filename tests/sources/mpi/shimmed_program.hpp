@@ -167,7 +167,9 @@ class MpiShim : public testing::Test {
     }
     EXPECT_EQ(published, printed);
   }
-  void expect_own_counts_of_blocks() {
+  void expect_own_counts_of_blocks(const Mpi& mpi, const Settings& settings = {}) {
+    launch(mpi, "blocks.c", settings);
+    if (IsSkipped() || HasFatalFailure()) return;
     std::istringstream lines(output_);
     int compared = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -184,7 +186,9 @@ class MpiShim : public testing::Test {
     EXPECT_EQ(compared, kRanks) << output_;
     expect_conservation();
   }
-  void expect_fortran_ring() {
+  void expect_ring_of(const Mpi& mpi, const std::string& source, const Settings& settings = {}) {
+    launch(mpi, source, settings);
+    if (IsSkipped() || HasFatalFailure()) return;
     for (const Json& rank : summary_["ranks"]) {
       const Json& sizes = rank["phases"][0]["sizes_sent"];
       EXPECT_EQ(sizes["80"], 5) << rank.dump();

@@ -19,7 +19,7 @@ TEST(VirtualClock, AReceiveIsNeverBeforeItsMessageCanBeThere) {  // FE-5
   EXPECT_EQ(receiver.receive(500, 50), 11800 + 100) << "it was there long before";
 }
 
-TEST(NetworkModel, IsReadFromTextAndRefusedWithASentence) {  // FE-5
+TEST(NetworkModel, IsReadFromTextAndRefusedWithAMessage) {  // FE-5
   NetworkModel model;
   EXPECT_EQ(parse_network_model("factor=20:byte=12.5", &model), "");
   EXPECT_EQ(describe(model), "factor=20:overhead=1000:latency=10000:byte=12.5");

@@ -44,7 +44,7 @@ void touch(benchmark::State& state, substrata_page_faults* faults) {
 void floor_fault(benchmark::State& state) { touch(state, nullptr); }
 BENCHMARK(floor_fault);
 
-// The same with its address told to one counting observer.
+// The same with its address reported to one counting observer.
 void observed_fault(benchmark::State& state) {
   unsigned long long seen = 0;
   substrata_observer* observer = nullptr;

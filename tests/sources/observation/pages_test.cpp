@@ -72,7 +72,7 @@ class PageFaults : public testing::Test {
   Watching watching_;
 };
 
-TEST_F(PageFaults, TellTheAddressOfEveryPageThatIsTouched) {  // FE-7
+TEST_F(PageFaults, ReportTheAddressOfEveryPageThatIsTouched) {  // FE-7
   const Range range(600);
   ASSERT_NE(range.memory, nullptr);
   start();
@@ -84,7 +84,7 @@ TEST_F(PageFaults, TellTheAddressOfEveryPageThatIsTouched) {  // FE-7
     touched.insert(range.low() + i * range.page + i);
   }
   EXPECT_EQ(collect(), 0u);
-  std::set<uint64_t> told;
+  std::set<uint64_t> reported;
   uint64_t before = 0;
   for (const substrata_transaction& t : watching_.seen) {
     EXPECT_EQ(t.kind, SUBSTRATA_PAGE_FAULT);
@@ -93,11 +93,11 @@ TEST_F(PageFaults, TellTheAddressOfEveryPageThatIsTouched) {  // FE-7
     EXPECT_GE(t.time, before);
     before = t.time;
     if (!range.holds(t.address)) continue;
-    EXPECT_TRUE(told.insert(t.address).second) << "twice";
+    EXPECT_TRUE(reported.insert(t.address).second) << "twice";
     EXPECT_EQ(t.initiator, static_cast<uint32_t>(gettid()));
     EXPECT_NE(t.site, 0u);
   }
-  EXPECT_EQ(told, touched);
+  EXPECT_EQ(reported, touched);
   // A second touch is no fault.
   watching_.seen.clear();
   range.touch(0);
@@ -135,9 +135,9 @@ TEST_F(PageFaults, OfAnotherProcessCarryItsNumber) {  // FE-7
   if (child == 0) {
     char byte;
     close(go[1]);
-    const bool told = read(go[0], &byte, 1) == 1;
-    for (size_t i = 0; told && i < 32; ++i) range.touch(i);
-    _exit(told ? 0 : 1);
+    const bool reported = read(go[0], &byte, 1) == 1;
+    for (size_t i = 0; reported && i < 32; ++i) range.touch(i);
+    _exit(reported ? 0 : 1);
   }
   close(go[0]);
   auto options = substrata::client::sized<substrata_page_faults_options>();
@@ -168,18 +168,18 @@ TEST_F(PageFaults, ThatDoNotFitAreCountedAsLost) {  // FE-7
   if (IsSkipped() || HasFatalFailure()) return;
   for (size_t i = 0; i < 4000; ++i) range.touch(i);
   collect();
-  // The kernel tells of the lost ones with the next record that fits.
+  // The kernel reports the lost ones with the next record that fits.
   const Range second(1);
   second.touch(0);
   const uint64_t lost = collect();
-  uint64_t told = 0;
-  for (const substrata_transaction& t : watching_.seen) told += range.holds(t.address) ? 1 : 0;
+  uint64_t reported = 0;
+  for (const substrata_transaction& t : watching_.seen) reported += range.holds(t.address) ? 1 : 0;
   EXPECT_GT(lost, 0u);
-  EXPECT_LT(told, 4000u);
-  EXPECT_GE(told + lost, 4000u);
+  EXPECT_LT(reported, 4000u);
+  EXPECT_GE(reported + lost, 4000u);
 }
 
-TEST(PageFaultsRefused, ThatCannotBeObservedAreRefusedWithASentence) {
+TEST(PageFaultsRefused, ThatCannotBeObservedAreRefusedWithAMessage) {
   substrata_page_faults* faults = nullptr;
   auto options = substrata::client::sized<substrata_page_faults_options>();
   options.process = 0x7ffffff0;  // beyond every kernel's limit

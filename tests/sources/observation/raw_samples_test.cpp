@@ -15,9 +15,12 @@ constexpr size_t kWhole = sizeof(RawSample);
 // The first word of a tracepoint's data is the kernel's own.
 RawSample sample(uint64_t time, uint32_t thread, std::initializer_list<uint64_t> words) {
   RawSample out{};
-  out.header = {PERF_RECORD_SAMPLE, 0, sizeof out};
-  out.thread = thread;
-  out.time = time;
+  out.head = {.header = {PERF_RECORD_SAMPLE, 0, sizeof out},
+              .process = 0,
+              .thread = thread,
+              .time = time,
+              .processor = 0,
+              .reserved = 0};
   out.raw_bytes = static_cast<uint32_t>(8 + 8 * words.size());
   std::memcpy(out.raw + 8, words.begin(), 8 * words.size());
   return out;

@@ -12,7 +12,7 @@
 
 #include "histogram_packets.hpp"
 
-// The linker tells where a section with such a name begins and ends.
+// The linker says where a section with such a name begins and ends.
 extern "C" {
 extern const char __start_samples_burner[];
 extern const char __stop_samples_burner[];

@@ -362,7 +362,7 @@ TEST(SharedPages, WrongOptionsAreRefusedWithWhatWasAsked) {
   EXPECT_NE(refusal(wanted).find("'a/b'"), std::string::npos);
 }
 
-TEST(SharedPages, WhoComesAloneIsToldHowManyCame) {
+TEST(SharedPages, WhoComesAloneLearnsHowManyCame) {
   const std::string name = fresh_name();
   substrata_shared_pages_options wanted = options(name, 0, 2, 1);
   wanted.wait_ms = 1;

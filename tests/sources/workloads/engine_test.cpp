@@ -1,4 +1,4 @@
-// The engine: order, waits, deadlocks and wrong programs, each told in a sentence.
+// The engine: order, waits, deadlocks and wrong programs, each reported in a message.
 #include "workloads/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(Engine, KeepsMessagesOfAPairInOrderAndMatchesTags) {
 }
 
 // FE-11
-TEST(Engine, TellsADeadlockOfTwoLocksWithWhoHoldsWhat) {
+TEST(Engine, ReportsADeadlockOfTwoLocksWithWhoHoldsWhat) {
   const Outcome outcome = run(2, [](Process& process, const Words&) {
     const std::string owned(1000, 'x');  // freed although the process never ends
     process.lock(process.id());
@@ -131,7 +131,7 @@ TEST(Engine, TellsADeadlockOfTwoLocksWithWhoHoldsWhat) {
             "process 0");
 }
 
-TEST(Engine, TellsADeadlockAtABarrierAndOfAMessageThatNobodySends) {
+TEST(Engine, ReportsADeadlockAtABarrierAndOfAMessageThatNobodySends) {
   const Outcome outcome = run(3, [](Process& process, const Words&) {
     if (process.id() == 0) process.barrier(4);
     if (process.id() == 1) process.receive(2, 9);
@@ -171,7 +171,7 @@ TEST(Engine, RefusesWrongUseOfLocksAndMessages) {
             "process 0 expected a message of 8 bytes from process 0 with tag 1 and got 0 bytes");
 }
 
-TEST(Engine, TellsAnExceptionOfTheProgram) {
+TEST(Engine, ReportsAnExceptionOfTheProgram) {
   const Outcome outcome = run(2, [](Process& process, const Words& words) {
     words[process.id()] = 1;
     if (process.id() == 1) throw std::runtime_error("no such luck");
@@ -215,10 +215,10 @@ class Broken final : public SharedMemoryMachine {
   int how_;
 };
 
-TEST(Engine, TellsAMachineThatAnswersWrongly) {
-  const char* const sentences[] = {"broken charged 0 of 1 operations",
-                                   "deadlock: process 0 waits at barrier 0 (1 of 1 are there)",
-                                   "the machine resumed process 0, which was not waiting"};
+TEST(Engine, ReportsAMachineThatAnswersWrongly) {
+  const char* const messages[] = {"broken charged 0 of 1 operations",
+                                  "deadlock: process 0 waits at barrier 0 (1 of 1 are there)",
+                                  "the machine resumed process 0, which was not waiting"};
   for (int how = 0; how < 3; ++how) {
     Broken machine(how);
     const Outcome outcome = run(
@@ -228,7 +228,7 @@ TEST(Engine, TellsAMachineThatAnswersWrongly) {
           process.barrier();
         },
         {}, &machine);
-    EXPECT_EQ(outcome.error, sentences[how]);
+    EXPECT_EQ(outcome.error, messages[how]);
   }
 }
 

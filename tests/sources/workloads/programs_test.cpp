@@ -121,7 +121,7 @@ TEST(Workloads, GaussWithPivotingSolvesWhatEliminationInOrderCannotBegin) {
   EXPECT_LE(offered, 6U * 5 + 4 + 3 + 2 + 1);    // all have one as long as they can
 }
 
-TEST(Workloads, BadSpecsAreToldAndNothingRuns) {
+TEST(Workloads, BadSpecsAreReportedAndNothingRuns) {
   TrivialMachine machine({});
   for (const char* spec : {"", "nosuch", "fft:points=3", "fft:points=0", "fft:what=1", "radix:keys"}) {
     const Report report = run_workload(spec, 1, machine, {.processes = 2});

@@ -1,4 +1,4 @@
-// Fuzzes specs: any text is either a program or a sentence.
+// Fuzzes specs: any text is either a program or a message.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -93,7 +93,7 @@ inline void record_desktop(RecordedTree& tree, const ChipNumbers& numbers) {
   tree.link("/sys/class/thermal/cooling_device0", "/sys/devices/virtual/thermal/cooling_device0");
 }
 
-// Two packages, two chips of one kind on one I2C bus, and two chips that only their devices tell apart.
+// Two packages, two chips of one kind on one I2C bus, and two chips that only their devices distinguish.
 inline void record_two_packages(RecordedTree& tree) {
   for (int processor = 0; processor < 4; ++processor)
     record_processor(tree, processor, processor % 2, processor / 2);

@@ -17,8 +17,8 @@
 #include "roofline/kernels.hpp"
 #include "roofline/peaks.hpp"
 #include "roofline/points.hpp"
-#include "support/program.hpp"
 #include "support/sanitized.hpp"
+#include "support/tool.hpp"
 
 namespace {
 
@@ -27,8 +27,6 @@ using namespace substrata::tests;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
 
 // 100 GFLOP/s and 10 GB/s: the roofs meet at 10 FLOP/byte.
 Peaks given_peaks() {
@@ -195,15 +193,14 @@ TEST(RooflinePeaks, AFileThatHoldsNoneIsRefused) {
 TEST(RooflineCommand, MeasuresTheRoofsAndKeepsThem) {
   const TemporaryFolder folder;
   const std::string path = folder.file("peaks.json");
-  const Ran ran = tool("roofline --peaks " + path);
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_THAT(ran.out, HasSubstr("memory"));
+  const std::string out = printed(tool("roofline --peaks " + path));
+  EXPECT_THAT(out, HasSubstr("memory"));
   const Peaks peaks = peaks_from_json(contents(path));
   ASSERT_EQ(peaks.operations.size(), kernels_here().size());
   ASSERT_FALSE(peaks.memory.empty());
   EXPECT_EQ(peaks.memory.back().name, "memory");
   // Read again, nothing is measured: the numbers are the same.
-  EXPECT_EQ(tool("roofline --peaks " + path).out, ran.out);
+  EXPECT_EQ(tool("roofline --peaks " + path).out, out);
 }
 
 // The triad moves 24 bytes for 2 operations, whatever the machine; a product of blocks of 32 moves
@@ -304,7 +301,7 @@ double own_rate(const std::string& out, const std::string& name) {
 // The roofs are measured once for the tests of programs below them: it takes most of their time.
 // Half of the roof above it is the criterion for "on the slope" and "near the roof", of which the best of a few runs
 // counts. Roofs and rates are of processor time, for others use this machine; what they take of memory and its caches
-// remains. No run is faster than the machine, with room for one that others use while its roofs are measured.
+// remains. No run is faster than the machine, with space for one that others use while its roofs are measured.
 TEST(RooflineCommand, ATriadReachesTheSlopeAndAProductInBlocksTheFlatRoof) {
   if (kSanitized) GTEST_SKIP() << "a build with a sanitizer computes slowly";
   const TemporaryFolder folder;

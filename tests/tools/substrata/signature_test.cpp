@@ -8,15 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "support/program.hpp"
+#include "support/tool.hpp"
 
 namespace {
 
 using namespace substrata::tests;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-
-Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
 
 // The numbers of a table's lines, without its comments.
 std::vector<std::vector<double>> table(const std::string& path) {

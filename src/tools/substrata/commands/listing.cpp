@@ -66,6 +66,12 @@ void add(std::vector<Listed>* listed, int code, const std::string& name, const s
   same->others += (same->others.empty() ? "" : ", ") + other;
 }
 
+void take_pattern(Arguments* arguments, std::string* pattern) {
+  arguments->word("PATTERN", *pattern,
+                  "only names that contain this text or match it ('*', '?' are wildcards)",
+                  Arguments::Value::kEvents);
+}
+
 }  // namespace
 
 int components(int argc, char** argv) {
@@ -101,8 +107,7 @@ int events(int argc, char** argv) {
                       "Lists events with unit, kind, origin and availability.\n\n"
                       "  substrata events temperature\n"
                       "  substrata events --available 'perf::*'");
-  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
-                 Arguments::Value::kEvents);
+  take_pattern(&arguments, &pattern);
   arguments.flag("-a,--available", available, "only events that can be opened here");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
@@ -138,8 +143,7 @@ int list(int argc, char** argv) {
                       "  substrata list 'net:::lo:*'\n"
                       "  substrata list thermal\n"
                       "  substrata list --all perf::");
-  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
-                 Arguments::Value::kEvents);
+  take_pattern(&arguments, &pattern);
   arguments.flag("-a,--all", all, "also events that cannot be opened here, with the reason");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   const std::string word = pattern.substr(0, pattern.find_first_of(":*?"));

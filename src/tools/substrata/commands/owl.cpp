@@ -61,14 +61,14 @@ std::vector<std::string> preloading(std::vector<std::string> command, const OwlO
   return command;
 }
 
-int run_observed(const std::vector<std::string>& words, const OwlWishes& wishes, OwlTables* tables) {
-  OwlObserving observing(wishes);
+int run_observed(const std::vector<std::string>& words, const OwlRequest& request, OwlTables* tables) {
+  OwlObserving observing(request);
   OwlObserving::Environment environment = observing.environment();
   const std::vector<std::string> command = preloading(words, observing, &environment);
   Child child(command, environment);
   child.go();
   pollfd end{child.signals(), POLLIN, 0};
-  const bool progress = wishes.progress_ms != 0;
+  const bool progress = request.progress_ms != 0;
   while (!child.take_signals()) {
     poll(&end, 1, progress ? kProgressMs : -1);
     if (!progress) continue;
@@ -87,14 +87,14 @@ int run_observed(const std::vector<std::string>& words, const OwlWishes& wishes,
 
 // A workload on a machine model, in this process.
 int run_workload(const std::string& machine, const std::string& workload, std::uint64_t nodes,
-                 const OwlWishes& wishes, OwlTables* tables) {
+                 const OwlRequest& request, OwlTables* tables) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "rows").string();
   std::FILE* const file = std::fopen(path.c_str(), "w");
   if (file == nullptr) throw std::runtime_error("'" + path + "' cannot be written");
   substrata_owl_query* query = nullptr;
-  if (substrata_owl_query_start(wishes.text.data(), wishes.text.size(), wishes.origin.c_str(), fileno(file),
-                                &query) != 0) {
+  if (substrata_owl_query_start(request.text.data(), request.text.size(), request.origin.c_str(),
+                                fileno(file), &query) != 0) {
     std::fclose(file);
     throw std::runtime_error(substrata_owl_error());
   }
@@ -134,23 +134,24 @@ void print_all(const OwlTables& tables, std::uint64_t rows, bool json, const std
 }  // namespace
 
 int owl(int argc, char** argv) {
-  OwlWishes wishes;
+  OwlRequest request;
   std::string file, machine, workload, output;
   std::uint64_t nodes = 0, rows = 20;
   bool json = false, progress = false;
   Arguments arguments("substrata owl", kUsage);
-  arguments.word("-e,--expression", wishes.text, "what to count: 'PROBES: filter(...) -> count by KEY, ...'");
+  arguments.word("-e,--expression", request.text,
+                 "what to count: 'PROBES: filter(...) -> count by KEY, ...'");
   arguments.word("-f,--file", file, "file that holds it", Arguments::Value::kFile);
   arguments.number("--rows", rows, "rows to print of each table (default 20)");
   arguments.flag("--json", json, "print JSON, with all rows");
   arguments.word("-o,--output", output, "file for the tables, beside what the program prints",
                  Arguments::Value::kFile);
   arguments.flag("--progress", progress, "show the greatest row while the program runs");
-  arguments.word("--counters", wishes.counters,
+  arguments.word("--counters", request.counters,
                  "PAPI events that are read while the program runs, as the stream counters",
                  Arguments::Value::kEvents);
-  arguments.number("--interval", wishes.interval, "milliseconds between two readings of them (default 20)");
-  arguments.word("--follow", wishes.follow,
+  arguments.number("--interval", request.interval, "milliseconds between two readings of them (default 20)");
+  arguments.word("--follow", request.follow,
                  "machine model that follows the program's accesses: memory, numachine");
   arguments.word("--machine", machine, "machine model to run a workload on, in the place of a program",
                  Arguments::Value::kMachine);
@@ -161,11 +162,11 @@ int owl(int argc, char** argv) {
   if (split) before = split->before;
   if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
   if (!file.empty()) {
-    wishes.text = contents_of(file);
-    wishes.origin = file;
+    request.text = contents_of(file);
+    request.origin = file;
   }
   const bool runs = split && !split->command.empty();
-  if (wishes.text.empty() || runs != machine.empty() || machine.empty() != workload.empty()) {
+  if (request.text.empty() || runs != machine.empty() || machine.empty() != workload.empty()) {
     std::fprintf(
         stderr,
         "substrata owl: name what to count with -e or -f, and a program after '--' or --machine with "
@@ -174,16 +175,16 @@ int owl(int argc, char** argv) {
   }
   std::string probes;
   try {
-    probes = probes_of_query(wishes);
+    probes = probes_of_query(request);
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
   if (!output.empty()) must_be_writable(output);
-  if (progress || isatty(STDERR_FILENO) != 0) wishes.progress_ms = kProgressMs;
-  OwlTables tables(wishes.text);
-  const int status = runs ? run_observed(split->command, wishes, &tables)
-                          : run_workload(machine, workload, nodes, wishes, &tables);
+  if (progress || isatty(STDERR_FILENO) != 0) request.progress_ms = kProgressMs;
+  OwlTables tables(request.text);
+  const int status = runs ? run_observed(split->command, request, &tables)
+                          : run_workload(machine, workload, nodes, request, &tables);
   tables.resolve();
   print_all(tables, rows, json, output);
   if (tables.seen() == 0)

@@ -43,9 +43,9 @@ std::string meant_stream(const std::string& probes) {
 
 }  // namespace
 
-std::string probes_of_query(const OwlWishes& wishes) {
+std::string probes_of_query(const OwlRequest& request) {
   char probes[4096];
-  if (substrata_owl_query_check(wishes.text.data(), wishes.text.size(), wishes.origin.c_str(), probes,
+  if (substrata_owl_query_check(request.text.data(), request.text.size(), request.origin.c_str(), probes,
                                 sizeof probes) != 0)
     throw std::runtime_error(substrata_owl_error());
   return probes;
@@ -64,18 +64,18 @@ std::string cure_of_nothing(const std::string& probes) {
   return names(probes, "os.") ? "" : meant_stream(probes);
 }
 
-OwlObserving::OwlObserving(const OwlWishes& wishes)
-    : probes_(probes_of_query(wishes)),
+OwlObserving::OwlObserving(const OwlRequest& request)
+    : probes_(probes_of_query(request)),
       environment_{
-          {"SUBSTRATA_OWL_QUERY", wishes.text},
+          {"SUBSTRATA_OWL_QUERY", request.text},
           {"SUBSTRATA_OWL_OUT", folder_.path().string()},
-          {"SUBSTRATA_OWL_FOLLOW", wishes.follow},
-          {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
-          {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
-          {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
-          {"SUBSTRATA_MEMORY_OBJECTS", has_any(wishes.text, {"object"}) ? "1" : ""},
-          {"SUBSTRATA_MEMORY_VALUES", wants_values(wishes.text) ? "1" : ""},
-          {"SUBSTRATA_OWL_PROGRESS", wishes.progress_ms != 0 ? std::to_string(wishes.progress_ms) : ""}} {
+          {"SUBSTRATA_OWL_FOLLOW", request.follow},
+          {"SUBSTRATA_OWL_COUNTERS", request.counters},
+          {"SUBSTRATA_OWL_INTERVAL", request.interval != 0 ? std::to_string(request.interval) : ""},
+          {"SUBSTRATA_MEMORY_SITES", wants_sites(request.text) ? "1" : ""},
+          {"SUBSTRATA_MEMORY_OBJECTS", has_any(request.text, {"object"}) ? "1" : ""},
+          {"SUBSTRATA_MEMORY_VALUES", wants_values(request.text) ? "1" : ""},
+          {"SUBSTRATA_OWL_PROGRESS", request.progress_ms != 0 ? std::to_string(request.progress_ms) : ""}} {
   const fs::path library = sampler::library_beside("libsubstrata_owl.so");
   if (library.empty()) throw std::runtime_error("there is no libsubstrata_owl.so beside this program");
   preload_ = library.string();

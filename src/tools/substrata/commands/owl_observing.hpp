@@ -14,7 +14,7 @@
 
 namespace substrata::tool {
 
-struct OwlWishes {
+struct OwlRequest {
   std::string text;
   std::string origin = "-e";  // of the text, for its errors
   std::string follow;         // machine model that follows the accesses
@@ -32,7 +32,7 @@ class OwlObserving {
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
   // Throws std::runtime_error with the place of the text's error, or where the library is missing.
-  explicit OwlObserving(const OwlWishes& wishes);
+  explicit OwlObserving(const OwlRequest& request);
   // The patterns of the text.
   const std::string& probes() const { return probes_; }
   bool observes(const std::string& stream) const;
@@ -52,6 +52,6 @@ class OwlObserving {
 };
 
 // The patterns of a query. Throws std::runtime_error with the place of its error.
-std::string probes_of_query(const OwlWishes& wishes);
+std::string probes_of_query(const OwlRequest& request);
 
 }  // namespace substrata::tool

@@ -1,6 +1,7 @@
 // substrata probes: sources and probe points, of the feed or of a trace.
 #include <substrata/feed.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 
@@ -46,23 +47,51 @@ int list_trace(const std::string& path) {
   return 0;
 }
 
+// The transactions of a trace from that number on.
+int show_transactions(const std::string& path, std::uint64_t from) {
+  constexpr int kShown = 20;
+  const client::feed::Trace trace = client::feed::Trace::open(path.c_str()).value();
+  trace.seek(from).value();
+  std::printf("%12s %16s %-32s %18s %10s %5s %6s  from > to\n", "number", "time", "probe point", "address",
+              "bytes", "kind", "state");
+  for (int shown = 0; shown < kShown;) {
+    const auto batch = trace.next().value();
+    if (batch.empty()) break;
+    const substrata_probe_info probe = trace.probe(batch.front().probe).value();
+    for (const substrata_transaction& one :
+         batch.first(std::min<std::size_t>(batch.size(), kShown - shown))) {
+      std::printf("%12llu %16llu %-32s %#18llx %10u %5u %6u  %u > %u\n",
+                  static_cast<unsigned long long>(from++), static_cast<unsigned long long>(one.time),
+                  probe.name, static_cast<unsigned long long>(one.address), one.size, one.kind, one.state,
+                  one.initiator, one.target);
+      ++shown;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int probes(int argc, char** argv) {
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
   std::string file, machine, workload;
-  std::uint64_t nodes = 0;
+  std::uint64_t nodes = 0, from = kNone;
   Arguments arguments(
       "substrata probes",
       "Lists sources and probe points. Machines create theirs when they run: name one with its "
       "workload to see them and their transactions.\n\n"
       "  substrata probes                          sources and probe points that always exist\n"
       "  substrata probes -m shrimp -w fft -n 4    the probe points of a machine\n"
-      "  substrata probes lu.trace                 the probe points of a trace");
+      "  substrata probes lu.trace                 the probe points of a trace\n"
+      "  substrata probes lu.trace --from 1000     20 of its transactions, from number 1000 on");
   arguments.word("FILE", file, "list the probe points of this trace", Arguments::Value::kFile);
   arguments.word("-m,--machine", machine, "run this machine first", Arguments::Value::kMachine);
   arguments.word("-w,--workload", workload, "workload to run", Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "number of processors or nodes");
+  arguments.number("--from", from, "show transactions of the trace, from this number on; the first is 0");
   if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (from != kNone && file.empty()) throw std::runtime_error("--from goes with a trace");
+  if (from != kNone) return show_transactions(file, from);
   if (!file.empty()) return list_trace(file);
   if (machine.empty() != workload.empty()) throw std::runtime_error("--machine and --workload go together");
   start_library();

@@ -121,8 +121,8 @@ constexpr const char* kUsage =
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
   std::vector<std::string> event_specs;
-  OwlWishes wishes;
-  wishes.origin = "--owl";
+  OwlRequest request;
+  request.origin = "--owl";
   bool quiet = false, mpi = false, no_mpi = false;
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
@@ -143,7 +143,7 @@ int record(int argc, char** argv) {
   arguments.flag("--no-mpi", no_mpi, "do not preload the MPI shim");
   arguments.number("--overhead", pairs,
                    "first run the command N times without and with recording, and store the overhead");
-  arguments.word("--owl", wishes.text,
+  arguments.word("--owl", request.text,
                  "a line of the Owl language, as of `substrata owl -e`: what it counts meanwhile is kept and "
                  "shown with the recording");
   arguments.flag("-q,--quiet", quiet, "print no summary line on standard error");
@@ -178,8 +178,8 @@ int record(int argc, char** argv) {
   plan.interval_ns = parse_duration(interval);
   plan.flush_ns = parse_duration(flush);
   std::optional<OwlObserving> observing;
-  if (!wishes.text.empty()) {
-    observing.emplace(wishes);
+  if (!request.text.empty()) {
+    observing.emplace(request);
     plan.preload += (plan.preload.empty() ? "" : ":") + observing->preload();
     plan.environment = observing->environment();
   }
@@ -210,7 +210,7 @@ int record(int argc, char** argv) {
   destination.flush = [&] { file->flush(); };
   recording::Properties overhead;
   if (pairs != 0) overhead = measure_overhead(plan, pairs);
-  OwlTables counted(wishes.text);
+  OwlTables counted(request.text);
   if (observing) {
     OwlTables before("");  // of the runs that measured the overhead
     observing->take(&before);

@@ -1,20 +1,16 @@
 /* A shared object that is wrong in the way its build says. */
-#include <signal.h>
-#include <stdlib.h>
-#include <substrata/owl_module.h>
-
 #if defined(BAD_ENTRY)
 int another_function(void);
 int another_function(void) { return 1; }
 #else
 
-static void cost(const struct substrata_owl_module* self, const uint64_t* values,
-                 struct substrata_owl_cost* out) {
-  (void)self;
-  (void)values;
-  (void)out;
-}
-static const char* create(const struct substrata_owl_module* self, const uint64_t* values,
+#include <signal.h>
+
+#define substrata_owl_modules good_modules
+#include "good.c"
+#undef substrata_owl_modules
+
+static const char* refuse(const struct substrata_owl_module* self, const uint64_t* values,
                           const struct substrata_owl_services* services, void** instance) {
   (void)self;
   (void)values;
@@ -27,50 +23,21 @@ static const char* create(const struct substrata_owl_module* self, const uint64_
 #endif
   return "it never starts";
 }
-static void destroy(void* instance) { (void)instance; }
-static void observe(void* instance, const struct substrata_transaction* batch, size_t count) {
-  (void)instance;
-  (void)batch;
-  (void)count;
-}
-static void read_metrics(void* instance, uint64_t* out) {
-  (void)instance;
-  (void)out;
-}
 
-static const struct substrata_owl_module module = {
-    sizeof(struct substrata_owl_module),
-#if defined(BAD_VERSION)
-    SUBSTRATA_OWL_MODULE_ABI + 1,
-#else
-    SUBSTRATA_OWL_MODULE_ABI,
-#endif
-    "bad",
-    "is refused",
-    "",
-    NULL,
-    0,
-    0,
-    NULL,
-    cost,
-    create,
-    destroy,
-    observe,
-    NULL,
-    read_metrics,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-};
-static const struct substrata_owl_module* const list[] = {&module, NULL};
+static struct substrata_owl_module module;
+static const struct substrata_owl_module* const bad_list[] = {&module, NULL};
 
 SUBSTRATA_OWL_ENTRY substrata_owl_modules(void);
 SUBSTRATA_OWL_ENTRY substrata_owl_modules(void) {
 #if defined(BAD_EXIT)
   exit(0);
 #endif
-  return list;
+  module = large;
+  module.name = "bad";
+  module.create = refuse;
+#if defined(BAD_VERSION)
+  ++module.abi;
+#endif
+  return bad_list;
 }
 #endif
