@@ -19,7 +19,7 @@ Extent Objects::locate(uintptr_t address) {
   }
   if (const Symbol* variable = symbols().variable_at(address)) {
     uint32_t& object = variables_.try_emplace(variable->low, kNone).first->second;
-    if (object == kNone) object = add(variable->name, "variable", variable->size);
+    if (object == kNone) object = add(variable->plain_name(), "variable", variable->size);
     return {variable->low, variable->size, object};
   }
   for (const Stack& stack : stacks_) {
@@ -39,19 +39,19 @@ uint32_t Objects::calls() {
 
 std::string Objects::function_name(uintptr_t pc) {
   const Symbol* symbol = symbols().function_at(pc - 1);
-  return symbol != nullptr ? symbol->name : "(unknown)";
+  return symbol != nullptr ? symbol->plain_name() : "(unknown)";
 }
 
 std::string Objects::code_name(uintptr_t address) {
   const Symbol* const symbol = symbols().function_at(address);
-  return symbol != nullptr ? symbol->name : objects_[elsewhere_].name;
+  return symbol != nullptr ? symbol->plain_name() : objects_[elsewhere_].name;
 }
 
 std::string Objects::place_name(uintptr_t pc) {
   const Symbol* symbol = symbols().function_at(pc - 1);
   char text[40];
   std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(pc - (symbol != nullptr ? symbol->low : 0)));
-  return (symbol != nullptr ? symbol->name : "") + text;
+  return (symbol != nullptr ? symbol->plain_name() : "") + text;
 }
 
 void Objects::allocated(uintptr_t block, size_t size, uintptr_t site) {

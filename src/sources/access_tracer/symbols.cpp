@@ -16,15 +16,6 @@
 namespace substrata::access_tracer {
 namespace {
 
-std::string demangled(const char* name) {
-  if (std::strncmp(name, "_Z", 2) != 0) return name;  // else "d" would be the type double
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string text = status == 0 && plain != nullptr ? plain : name;
-  std::free(plain);
-  return text;
-}
-
 void sort_by_address(std::vector<Symbol>& symbols) {
   std::sort(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) { return a.low < b.low; });
 }
@@ -46,6 +37,15 @@ bool copy_at(const unsigned char* bytes, size_t size, uint64_t offset, T& out) {
 }
 
 }  // namespace
+
+std::string Symbol::plain_name() const {
+  if (!name.starts_with("_Z")) return name;  // else "d" would be the type double
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string text = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return text;
+}
 
 ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size) {
   ElfSymbols found;
@@ -75,8 +75,7 @@ ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size) {
     const char* name = reinterpret_cast<const char*>(bytes) + strings.sh_offset + symbol.st_name;
     const uint64_t left = strings.sh_size - symbol.st_name;
     if (strnlen(name, left) == left) continue;
-    (type == STT_FUNC ? found.functions : found.variables)
-        .push_back({symbol.st_value, symbol.st_size, demangled(name)});
+    (type == STT_FUNC ? found.functions : found.variables).push_back({symbol.st_value, symbol.st_size, name});
   }
   sort_by_address(found.functions);
   sort_by_address(found.variables);

@@ -12,7 +12,9 @@ namespace substrata::access_tracer {
 struct Symbol {
   uintptr_t low = 0;
   uintptr_t size = 0;
-  std::string name;  // demangled
+  std::string name;  // as the file has it: of some ten thousand symbols few are asked for
+
+  std::string plain_name() const;  // demangled
 };
 
 // What one ELF file (64-bit, this machine's byte order) names, by file addresses: .symtab where it is there,

@@ -7,6 +7,9 @@
 #include <iterator>
 #include <vector>
 
+namespace within {
+int a_variable_of_a_namespace;
+}
 int a_variable_of_this_test[10];
 extern "C" {
 int d[10];  // as C++ encodes the type double
@@ -25,10 +28,10 @@ TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
   const Symbols symbols;
   const Symbol* function = symbols.function_at(reinterpret_cast<uintptr_t>(&a_function_of_this_test));
   ASSERT_NE(function, nullptr);
-  EXPECT_EQ(function->name, "a_function_of_this_test");
+  EXPECT_EQ(function->plain_name(), "a_function_of_this_test");
   const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&a_variable_of_this_test[9]));
   ASSERT_NE(variable, nullptr);
-  EXPECT_EQ(variable->name, "a_variable_of_this_test");
+  EXPECT_EQ(variable->plain_name(), "a_variable_of_this_test");
   EXPECT_GE(variable->size, sizeof a_variable_of_this_test);  // AddressSanitizer lays a zone around it
 }
 
@@ -36,7 +39,17 @@ TEST(ElfSymbols, AVariableOfOneLetterIsNoType) {
   const Symbols symbols;
   const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&d[9]));
   ASSERT_NE(variable, nullptr);
-  EXPECT_EQ(variable->name, "d");
+  EXPECT_EQ(variable->plain_name(), "d");
+}
+
+// Demangling all of a program's symbols was more than half of what a small program that nobody observed did.
+TEST(ElfSymbols, ANameIsDemangledWhenItIsAskedForAndNotBefore) {
+  const Symbols symbols;
+  const Symbol* variable =
+      symbols.variable_at(reinterpret_cast<uintptr_t>(&within::a_variable_of_a_namespace));
+  ASSERT_NE(variable, nullptr);
+  EXPECT_EQ(variable->name, "_ZN6within25a_variable_of_a_namespaceE");
+  EXPECT_EQ(variable->plain_name(), "within::a_variable_of_a_namespace");
 }
 
 TEST(ElfSymbols, AnAddressNobodyNamesGivesNothing) {
