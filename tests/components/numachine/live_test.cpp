@@ -49,7 +49,8 @@ TEST(LiveProgram, SortsAndFactorsWhileItsThreadsAreProcessorsOfTheModel) {
   EXPECT_GT(values["sort OTHER_MISSES"], 0) << text;
   // Each row of the matrix is written by one thread, before the others read it and never after.
   EXPECT_EQ(values["lu INVALIDATION_MISSES"], 0) << text;
-  EXPECT_GT(values["sort INVALIDATION_MISSES"], 1000) << text;
+  // How often threads meet in a line depends on how they happen to run: 751 to 6,049 times in 240 runs.
+  EXPECT_GT(values["sort INVALIDATION_MISSES"], 100) << text;
   for (const char* object : {"object keys:", "object matrix:", "object progress: false sharing"})
     EXPECT_NE(text.find(object), std::string::npos) << object << "\n" << text;
 }
