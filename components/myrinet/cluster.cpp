@@ -288,7 +288,8 @@ void Cluster::post(const Message& message, Time now) {
   events_.push(now, kPost, number);
 }
 
-void Cluster::step() {
+// With all that happens at an event in one function: the calls are a twentieth of a run.
+[[gnu::flatten]] void Cluster::step() {
   const EventQueue::Event event = events_.pop();
   now_ = event.at;
   switch (static_cast<Kind>(event.kind)) {

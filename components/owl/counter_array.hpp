@@ -8,15 +8,15 @@
 
 namespace substrata::owl {
 
-// Counters are found by a hash table of their keys (open addressing, twice to four times as many places as
-// counters) and stand in a list by their last use. Thread-compatible. Source of the idea: Schulz et al.,
-// Computing Frontiers 2005, section 5.1.
+// Counters are found by a hash table of their keys (open addressing, a few times as many places as counters) and stand
+// in a list by their last use. Thread-compatible. Source of the idea: Schulz et al., Computing Frontiers 2005, section
+// 5.1.
 template <typename Value>
 class CounterArray {
  public:
   explicit CounterArray(uint32_t counters)
       : counters_(counters),
-        mask_(static_cast<uint32_t>(std::bit_ceil(uint64_t{counters} * 2)) - 1),
+        mask_(static_cast<uint32_t>(std::bit_ceil(uint64_t{counters} * (counters <= kFew ? 8 : 2))) - 1),
         entries_(std::make_unique<Entry[]>(counters)),
         places_(std::make_unique<uint32_t[]>(mask_ + uint64_t{1})) {
     for (uint64_t i = 0; i <= mask_; ++i) places_[i] = kNone;
@@ -40,17 +40,19 @@ class CounterArray {
     uint32_t slot = used_;
     if (used_ < counters_) {
       ++used_;
+      entries_[slot].key = key;
+      places_[place] = slot;
     } else {
       slot = oldest_;
-      evict(entries_[slot].key, static_cast<const Value&>(entries_[slot].value));
+      const uint64_t old = entries_[slot].key;
+      evict(old, static_cast<const Value&>(entries_[slot].value));
       unlink(slot);
-      forget(entries_[slot].key);
-      place = home(key);
-      while (places_[place] != kNone) place = (place + 1) & mask_;
+      // The new key's place was free, so it is not among those from the old key's home to where it is.
+      entries_[slot].key = key;
+      places_[place] = slot;
+      forget(old, slot);
     }
-    entries_[slot].key = key;
     entries_[slot].value = Value{};
-    places_[place] = slot;
     put_in_front(slot);
     return entries_[slot].value;
   }
@@ -69,6 +71,7 @@ class CounterArray {
 
  private:
   static constexpr uint32_t kNone = ~0u;
+  static constexpr uint32_t kFew = 512;  // the places of so many stay in the first cache
   struct Entry {
     uint64_t key = 0;
     Value value{};
@@ -90,10 +93,10 @@ class CounterArray {
     (newest_ != kNone ? entries_[newest_].newer : oldest_) = slot;
     newest_ = slot;
   }
-  // Takes the key out of the places and closes the gap.
-  void forget(uint64_t key) noexcept {
+  // Takes the key, whose counter it was, out of the places and closes the gap.
+  void forget(uint64_t key, uint32_t slot) noexcept {
     uint32_t hole = home(key);
-    while (entries_[places_[hole]].key != key) hole = (hole + 1) & mask_;
+    while (places_[hole] != slot) hole = (hole + 1) & mask_;
     uint32_t next = hole;
     while (true) {
       next = (next + 1) & mask_;

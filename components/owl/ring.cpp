@@ -78,35 +78,16 @@ void RingProducer::take_away(uint64_t from) noexcept {
   lost_ += oldest_.sequence - first;
 }
 
-// Release stores: a reader that sees one of these words sees `reserve` as well, and so knows that it was
-// overrun.
-template <typename Store>
-void RingProducer::write_with(const Store& store, const void* data, uint32_t bytes, uint32_t stage) noexcept {
-  store(uint64_t{stage} << 32 | bytes);
-  store(sequence_);
-  const auto* from = static_cast<const unsigned char*>(data);
-  uint32_t left = bytes;
-  for (; left >= 8; left -= 8, from += 8) {
-    uint64_t word;
-    std::memcpy(&word, from, 8);
-    store(word);
-  }
-  if (left != 0) {
-    uint64_t word = 0;
-    std::memcpy(&word, from, left);
-    store(word);
-  }
-}
-
-void RingProducer::write(const void* data, uint32_t bytes, uint32_t stage) noexcept {
-  Shared<uint64_t>* out = ring_ + (head_ & mask_);
-  write_with([&](uint64_t word) { out++->store(word, std::memory_order_release); }, data, bytes, stage);
+uint64_t RingProducer::last_word(const unsigned char* from, uint32_t bytes) noexcept {
+  uint64_t word = 0;
+  std::memcpy(&word, from, bytes);
+  return word;
 }
 
 void RingProducer::write_around_end(const void* data, uint32_t bytes, uint32_t stage) noexcept {
   uint64_t at = head_;
   write_with([&](uint64_t word) { ring_[at++ & mask_].store(word, std::memory_order_release); }, data, bytes,
-             stage);
+             stage, sequence_);
 }
 
 bool RingProducer::put_at_limit(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "ring_memory.hpp"
 
@@ -31,22 +32,21 @@ class RingProducer {
   void publish() noexcept;
   // Writes a packet that readers see with the next commit(), or before. True: written. False: dropped, as is
   // everything in a forked child: the ring is its parent's.
-  // *near_full: the mark was passed from below by this packet, and readers see all packets.
+  // *near_full becomes true where the mark was passed from below by this packet, and readers see all packets; else it
+  // is left alone.
   bool put(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {
-    const uint64_t end = head_ + record_words(bytes);
-    *near_full = false;
-    if (end >= own_.word()) return put_at_limit(data, bytes, stage, near_full);
-    write(data, bytes, stage);
-    head_ = end;
-    ++sequence_;
-    return true;
+    return put_inside(data, bytes, stage) || put_at_limit(data, bytes, stage, near_full);
   }
   // Shows readers what was put.
   void commit() noexcept {
-    if (own_.here()) header_->head.store(head_, std::memory_order_release);
+    if (own_.here()) show();
   }
   bool push(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {
-    const bool written = put(data, bytes, stage, near_full);
+    if (put_inside(data, bytes, stage)) [[likely]] {
+      show();  // nothing is inside the limit in a forked child
+      return true;
+    }
+    const bool written = put_at_limit(data, bytes, stage, near_full);
     commit();
     return written;
   }
@@ -60,11 +60,36 @@ class RingProducer {
     uint64_t position = 0;
     uint64_t sequence = 0;
   };
-  // The record at head_, which ends before the ring does.
-  void write(const void* data, uint32_t bytes, uint32_t stage) noexcept;
+  void show() noexcept { header_->head.store(head_, std::memory_order_release); }
+  // False: the record does not end before the limit.
+  bool put_inside(const void* data, uint32_t bytes, uint32_t stage) noexcept {
+    const uint64_t end = head_ + record_words(bytes);
+    if (end >= own_.word()) [[unlikely]]
+      return false;
+    Shared<uint64_t>* out = ring_ + (head_ & mask_);
+    head_ = end;
+    write_with([&out](uint64_t word) { out++->store(word, std::memory_order_release); }, data, bytes, stage,
+               sequence_++);
+    return true;
+  }
   void write_around_end(const void* data, uint32_t bytes, uint32_t stage) noexcept;
+  // Release stores: a reader that sees one of these words sees `reserve` as well, and so knows that it was
+  // overrun.
   template <typename Store>
-  void write_with(const Store& store, const void* data, uint32_t bytes, uint32_t stage) noexcept;
+  static void write_with(const Store& store, const void* data, uint32_t bytes, uint32_t stage,
+                         uint64_t sequence) noexcept {
+    store(uint64_t{stage} << 32 | bytes);
+    store(sequence);
+    const auto* from = static_cast<const unsigned char*>(data);
+    uint32_t left = bytes;
+    for (; left >= 8; left -= 8, from += 8) {
+      uint64_t word;
+      std::memcpy(&word, from, 8);
+      store(word);
+    }
+    if (left != 0) store(last_word(from, left));
+  }
+  static uint64_t last_word(const unsigned char* from, uint32_t bytes) noexcept;
   bool put_at_limit(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept;
   void refresh_tail() noexcept;
   // Moves the oldest record on so that all before `boundary` may be overwritten.

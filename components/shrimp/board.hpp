@@ -51,7 +51,11 @@ struct Arrival {
 // threshold 2^40-1, memory zero. Thread-compatible.
 class Board {
  public:
-  Board() = default;
+  // extracts: take the addresses out of packed variables by one instruction where that is possible. Never true where
+  // can_extract() is not. The results are the same.
+  explicit Board(bool extracts = can_extract()) noexcept : extracts_(extracts) {}
+  // Has the processor that instruction, and not as a slow routine?
+  static bool can_extract() noexcept;
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
@@ -136,10 +140,15 @@ class Board {
   uint32_t trace_capacity() const noexcept { return trace_limit() - trace_base(); }
   void need_memory();
   bool resize(unsigned old_bits) noexcept;
-  Recorded count(const uint64_t* variables, size_t count, bool stop_at_interrupt) noexcept;
+  Recorded record_otherwise(const uint64_t* variables, const uint64_t* clocks, size_t count,
+                            bool stop_at_interrupt);
+  // Those of `count` from `from` on.
+  Recorded count(const uint64_t* variables, size_t from, size_t count, bool stop_at_interrupt) noexcept;
+  Recorded count_extracting(const uint64_t* variables, size_t count, bool stop_at_interrupt) noexcept;
   Recorded trace(const uint64_t* variables, const uint64_t* clocks, size_t count) noexcept;
   void interrupt(uint32_t address) noexcept;
 
+  const bool extracts_;
   uint64_t registers_[kRegisters] = {1, 0, Selection().nibbles(), 0, 0, kClockMask, 0, kWordMost, 0, 0,
                                      0, 0, Selection::kNoJumper,  0};
   Selection selection_;

@@ -82,6 +82,7 @@ class Selection {
       : nibbles_(nibbles), jumper_(jumper) {
     unsigned place = 0;
     unsigned last = kNibbles;
+    unsigned highest = 0;
     for (unsigned position = 0; position < kNibbles; ++position) {
       const unsigned i = ordered(nibbles, position);
       if ((nibbles >> i & 1) == 0) continue;
@@ -89,6 +90,8 @@ class Selection {
       if (i != last + 1) runs_[run_count_++].shift = (i - place) * kNibbleBits;
       runs_[run_count_ - 1].mask |= 0xfu << (place * kNibbleBits);
       last = i;
+      in_order_ = in_order_ && i >= highest;
+      highest = i;
       shifts_[place++] = i * kNibbleBits;
       mask_ |= uint64_t{0xf} << (i * kNibbleBits);
     }
@@ -96,6 +99,7 @@ class Selection {
       mask_ |= uint64_t{0xf} << (jumper * kNibbleBits);
       jumper_shift_ = jumper * kNibbleBits;
       jumper_mask_ = 0xf;
+      in_order_ = in_order_ && jumper > highest;
     }
   }
 
@@ -106,6 +110,9 @@ class Selection {
   constexpr unsigned address_bits() const noexcept {
     return jumper_ == kNoJumper ? kAddressBits : kAddressBits + kNibbleBits;
   }
+
+  // Is the address of packed variables their bits under mask(), pushed together?
+  constexpr bool in_order() const noexcept { return in_order_; }
 
   // The twenty multiplexed bits.
   constexpr uint32_t chosen_bits(uint64_t packed) const noexcept {
@@ -156,6 +163,7 @@ class Selection {
   };
   Run runs_[kChosen];
   unsigned run_count_ = 0;
+  bool in_order_ = true;
   unsigned jumper_shift_ = 0;
   uint32_t jumper_mask_ = 0;
 };

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <new>
 #include <random>
+#include <utility>
 
 #include "owl/ring.hpp"
 
@@ -112,7 +113,7 @@ int main(int argc, char** argv) {
     bool near_full = false;
     if (ring.push(&value, sizeof value, 0, &near_full)) {
       ++value;
-      near += near_full ? 1 : 0;
+      near += std::exchange(near_full, false) ? 1 : 0;
     } else {
       ++full;
       int status = 0;
@@ -127,7 +128,7 @@ int main(int argc, char** argv) {
       kill(child, SIGSTOP);
       while (value < records && ring.push(&value, sizeof value, 0, &near_full)) {
         ++value;
-        near += near_full ? 1 : 0;
+        near += std::exchange(near_full, false) ? 1 : 0;
       }
       kill(child, SIGCONT);
     } else {

@@ -229,6 +229,87 @@ TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5
   }
 }
 
+TEST(Multiplexer, SaysOfEachSelectionWhetherItsAddressIsTheChosenBitsPushedTogether) {
+  std::mt19937_64 random(11);
+  size_t in_order = 0;
+  size_t others = 0;
+  for (uint32_t nibbles = 0; nibbles < 1u << (kNibbles + 2); ++nibbles) {
+    for (unsigned jumper = 0; jumper < kFirstSignal + kSignals; ++jumper) {
+      if (Selection::objection(nibbles, jumper) != nullptr) continue;
+      const Selection selection(nibbles, jumper);
+      bool same = true;
+      for (int i = 0; i < 20; ++i) {
+        const uint64_t packed = random();
+        uint32_t pushed = 0;
+        unsigned place = 0;
+        for (unsigned bit = 0; bit < 64; ++bit)
+          if ((selection.mask() >> bit & 1) != 0)
+            pushed |= static_cast<uint32_t>(packed >> bit & 1) << place++;
+        same = same && pushed == selection.address(packed);
+      }
+      ASSERT_EQ(selection.in_order(), same) << nibbles << " " << jumper;
+      ++(same ? in_order : others);
+    }
+  }
+  EXPECT_GT(in_order, 190u);
+  EXPECT_GT(others, 190u);
+}
+
+// What a board that takes its addresses out by one instruction and one that does not have seen and given.
+TEST(Histogram, IsTheSameWhetherTheProcessorExtractsAddressesOrNot) {
+  if (!Board::can_extract()) GTEST_SKIP() << "this processor has no quick instruction for it";
+  constexpr int kRounds = substrata::tests::kSanitized ? 40 : 400;
+  std::mt19937_64 random(27);
+  const std::vector<uint32_t> legal = legal_selections();
+  uint64_t interrupts = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Board with(true);
+    Board without(false);
+    const uint32_t nibbles =
+        legal[random() % legal.size()] | (random() % 4 == 0 ? Selection::kSenderLast : 0);
+    const uint64_t jumper = random() % 3 == 0 ? kFirstSignal + random() % kSignals : uint64_t{kNibbles};
+    const uint64_t threshold = random() % 4 == 0 ? kWordMost : random() % 6;
+    const uint64_t trigger = random() % 4 == 0 ? 1 : 0;
+    for (Board* const board : {&with, &without}) {
+      ASSERT_EQ(board->write(Register::kMultiplexer, nibbles), nullptr);
+      ASSERT_EQ(board->write(Register::kJumper, jumper), nullptr);
+      ASSERT_EQ(board->write(Register::kThreshold, threshold), nullptr);
+      ASSERT_EQ(board->write(Register::kTrigger, trigger), nullptr);
+      ASSERT_EQ(board->initialise(0, 4, kWordMost), nullptr);
+    }
+    std::set<uint32_t> addresses;
+    for (int part = 0; part < 8; ++part) {
+      std::vector<uint64_t> variables(random() % 200 + 1);
+      // Few different ones, so that words pass the threshold.
+      const uint64_t few = random() % 2 == 0 ? 0x1111111111111111u : ~uint64_t{0};
+      for (uint64_t& one : variables) {
+        one = random() & few;
+        addresses.insert(with.selection().address(one));
+      }
+      const bool stop = random() % 2 == 0;
+      const Board::Recorded a = with.record(variables.data(), variables.data(), variables.size(), stop);
+      const Board::Recorded b = without.record(variables.data(), variables.data(), variables.size(), stop);
+      ASSERT_EQ(a.taken, b.taken);
+      ASSERT_EQ(a.traced, b.traced);
+      ASSERT_EQ(a.lost, b.lost);
+      ASSERT_EQ(a.interrupts, b.interrupts);
+      ASSERT_EQ(with.tracing(), without.tracing());
+      ASSERT_EQ(with.trace_length(), without.trace_length());
+      interrupts += a.interrupts;
+    }
+    for (const uint32_t address : addresses) ASSERT_EQ(with.word(address), without.word(address)) << address;
+    ASSERT_EQ(with.waiting_interrupts(), without.waiting_interrupts());
+    ASSERT_EQ(with.queue_overflowed(), without.queue_overflowed());
+    uint32_t one = 0;
+    uint32_t other = 0;
+    while (with.next_interrupt(&one)) {
+      ASSERT_TRUE(without.next_interrupt(&other));
+      ASSERT_EQ(one, other);
+    }
+  }
+  EXPECT_GT(interrupts, 1000u);
+}
+
 TEST(Histogram, AnAddressLeadsBackToTheVariablesThatWereChosen) {
   std::mt19937_64 random(7);
   for (const uint32_t nibbles : legal_selections()) {
