@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -59,6 +60,13 @@ std::vector<pid_t> tasks_of(const std::string& folder) {
 
 bool power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
 
+// What looking takes from others: not the time for which it waits for a processor.
+std::int64_t own_time_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 }  // namespace
 
 // What /proc/PID/task/TID/stat says.
@@ -89,6 +97,7 @@ PlacementWatch::PlacementWatch(pid_t command, const Pace& pace, std::int64_t ran
 void PlacementWatch::look() {
   const std::int64_t now = raw_now_ns();
   if (now < next_ns_) return;
+  const std::int64_t before = own_time_ns();
   ++looks_;
   last_ns_ = now;
   std::int64_t tasks = 0;
@@ -115,7 +124,7 @@ void PlacementWatch::look() {
       }
     }
   }
-  next_ns_ = now + pace_.wait_ns(raw_now_ns() - now, looks_, tasks);
+  next_ns_ = now + pace_.wait_ns(own_time_ns() - before, looks_, tasks);
 }
 
 void PlacementWatch::look_at_task(pid_t pid, pid_t tid, const Stat& stat) {

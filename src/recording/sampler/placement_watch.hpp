@@ -14,8 +14,9 @@
 
 namespace substrata::sampler {
 
-// How often to look: not before `least_ns`, nor before so many `times` what a look takes; and when it has looked kDense
-// times, not before `task_times` what a look takes for one task, so that a long command is looked at more rarely.
+// How often to look: not before `least_ns`, nor before so many `times` the processor time of a look; and when it has
+// looked kDense times, not before `task_times` what a look takes for one task, so that a long command is looked at more
+// rarely.
 struct Pace {
   static constexpr std::uint64_t kDense = 8;
   std::int64_t least_ns = 0;
