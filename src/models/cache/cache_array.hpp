@@ -63,17 +63,14 @@ class RowsInOrder {
 };
 
 #ifdef __SSE2__
-// Up to sixteen ways: a word stays where it is, four bits for each way say in which order they were used, and
-// sixteen bits of every line of a set are compared with a line's at once. SSE2 is part of x86-64.
+// Up to sixteen ways: a word stays where it is, a stamp for each way says when it was used, and sixteen bits of every
+// line of a set are compared with a line's at once. SSE2 is part of x86-64.
 class RowsByTags {
  public:
   static constexpr uint64_t kMostWays = 16;
 
   RowsByTags(uint64_t sets, uint64_t ways)
-      : ways_((uint32_t{2} << (ways - 1)) - 1),
-        last_(static_cast<unsigned>(4 * (ways - 1))),
-        mask_(sets - 1),
-        sets_(sets) {}
+      : ways_((uint32_t{2} << (ways - 1)) - 1), mask_(sets - 1), sets_(sets, Set(ways)) {}
   bool use(uint64_t line, bool dirty) noexcept {
     if (*used_.word >> 1 == line) {  // the usual case
       *used_.word |= static_cast<uint64_t>(dirty);
@@ -81,48 +78,101 @@ class RowsByTags {
     }
     Set& set = sets_[line & mask_];
     for (uint32_t equal = equal_tags(set, line); equal != 0; equal &= equal - 1) {
-      const auto way = static_cast<uint64_t>(static_cast<unsigned>(std::countr_zero(equal)));
+      const auto way = static_cast<unsigned>(std::countr_zero(equal));
       uint64_t& word = set.words[way];
       if (word >> 1 != line) continue;
       word |= static_cast<uint64_t>(dirty);
       used_.word = &word;
-      const uint64_t upto = from_front_to(set.order, way);
-      set.order = (set.order & ~upto) | ((set.order << 4 | way) & upto);
+      set.stamp(way);
       return true;
     }
     return false;
   }
   uint64_t insert(uint64_t line, bool dirty) noexcept {
     Set& set = sets_[line & mask_];
-    const uint64_t way = set.order >> last_ & 15;
-    set.order = set.order << 4 | way;  // what lies above the last way is not looked at
+    const unsigned way = set.stamps[set.next] == set.next_stamp ? set.next : set.oldest();
     set.tags[way] = tag_of(line);
     uint64_t& word = set.words[way];
     used_.word = &word;
     const uint64_t victim = word;
     word = line << 1 | static_cast<uint64_t>(dirty);
+    set.look_ahead(way);  // before the stamp: reading it back at once as part of a vector takes long
+    set.stamp(way);
     return victim;
   }
   uint64_t remove(uint64_t line) noexcept {
     Set& set = sets_[line & mask_];
     for (uint32_t equal = equal_tags(set, line); equal != 0; equal &= equal - 1) {
-      const auto way = static_cast<uint64_t>(static_cast<unsigned>(std::countr_zero(equal)));
+      const auto way = static_cast<unsigned>(std::countr_zero(equal));
       const uint64_t word = set.words[way];
       if (word >> 1 != line) continue;
       set.words[way] = kEmptyWord;
-      const uint64_t before = from_front_to(set.order, way) >> 4;
-      const uint64_t others = (uint64_t{1} << last_) - 1;
-      set.order = (set.order & before) | (set.order >> 4 & ~before & others) | way << last_;
+      set.stamps[way] = set.next_stamp = kNever;
+      set.next = static_cast<uint16_t>(way);
       return word;
     }
     return kEmptyWord;
   }
 
  private:
+  static constexpr int16_t kNever = INT16_MIN;  // a way without a line
+  static constexpr int16_t kNoWay = INT16_MAX;
+
   struct alignas(64) Set {
-    Set() noexcept { std::fill(std::begin(words), std::end(words), kEmptyWord); }
+    explicit Set(uint64_t ways) noexcept {
+      std::fill(std::begin(words), std::end(words), kEmptyWord);
+      std::fill(std::begin(stamps), std::end(stamps), kNoWay);
+      std::fill_n(std::begin(stamps), ways, kNever);
+    }
+    void stamp(unsigned way) noexcept {
+      stamps[way] = ++newest;
+      if (newest == kNoWay - 1) [[unlikely]]
+        begin_again();
+    }
+    static __m128i blend(__m128i a, __m128i where, __m128i b) noexcept {
+      return _mm_or_si128(_mm_andnot_si128(where, a), _mm_and_si128(where, b));
+    }
+    unsigned oldest(unsigned but = kMostWays) const noexcept {
+      const auto* const all = reinterpret_cast<const __m128i*>(stamps);
+      const __m128i not_this = _mm_set1_epi16(static_cast<int16_t>(but));
+      const __m128i none = _mm_set1_epi16(kNoWay);
+      const __m128i low_out = _mm_cmpeq_epi16(_mm_set_epi16(7, 6, 5, 4, 3, 2, 1, 0), not_this);
+      const __m128i high_out = _mm_cmpeq_epi16(_mm_set_epi16(15, 14, 13, 12, 11, 10, 9, 8), not_this);
+      const __m128i low = blend(_mm_load_si128(all), low_out, none);
+      const __m128i high = blend(_mm_load_si128(all + 1), high_out, none);
+      __m128i least = _mm_min_epi16(low, high);
+      least = _mm_min_epi16(least, _mm_shuffle_epi32(least, 0x4e));
+      least = _mm_min_epi16(least, _mm_shuffle_epi32(least, 0xb1));
+      least = _mm_min_epi16(least, _mm_shufflehi_epi16(_mm_shufflelo_epi16(least, 0xb1), 0xb1));
+      const __m128i same = _mm_packs_epi16(_mm_cmpeq_epi16(low, least), _mm_cmpeq_epi16(high, least));
+      return static_cast<unsigned>(std::countr_zero(static_cast<uint32_t>(_mm_movemask_epi8(same))));
+    }
+    // Who has to leave next unless it is used before: stamps only grow.
+    void look_ahead(unsigned used) noexcept {
+      next = static_cast<uint16_t>(oldest(used));
+      next_stamp = stamps[next];
+    }
+    // The same order in the smallest stamps.
+    void begin_again() noexcept {
+      int16_t fresh[kMostWays];
+      for (uint64_t way = 0; way < kMostWays; ++way) {
+        const int16_t old = stamps[way];
+        fresh[way] =
+            old == kNever || old == kNoWay
+                ? old
+                : static_cast<int16_t>(kNever + 1 + std::count_if(stamps, stamps + kMostWays, [&](int16_t s) {
+                                         return s != kNever && s < old;
+                                       }));
+      }
+      std::copy(std::begin(fresh), std::end(fresh), stamps);
+      newest = static_cast<int16_t>(kNever + int{kMostWays});
+      look_ahead(kMostWays);
+    }
     uint16_t tags[kMostWays] = {};
-    uint64_t order = 0xfedcba9876543210;  // the last used way lowest
+    int16_t stamps[kMostWays];
+    int16_t newest = kNever;
+    uint16_t next = 0;
+    int16_t next_stamp = kNever;
     alignas(64) uint64_t words[kMostWays];
   };
   // The word that was used last, which a copy of the array does not have.
@@ -148,15 +198,8 @@ class RowsByTags {
     const __m128i high = _mm_cmpeq_epi16(_mm_load_si128(tags + 1), tag);
     return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high))) & ways_;
   }
-  // The bits of the order up to this way's.
-  static uint64_t from_front_to(uint64_t order, uint64_t way) noexcept {
-    const uint64_t differ = order ^ way * 0x1111111111111111;
-    const uint64_t same = (differ - 0x1111111111111111) & ~differ & 0x8888888888888888;
-    return same ^ (same - 1);
-  }
 
   uint32_t ways_;  // a bit for each
-  unsigned last_;  // the bit at which the order of the way used longest ago begins
   uint64_t mask_;
   Used used_;
   std::vector<Set> sets_;

@@ -77,7 +77,7 @@ TEST(CacheArrays, KeepTheSameLinesByTagsAsInOrder) {
   for (uint64_t ways = 1; ways <= RowsByTags::kMostWays; ++ways) {
     RowsByTags tags(4, ways);
     RowsInOrder order(4, ways);
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 400000; ++i) {  // more than a set has stamps
       // Some tags are those of other lines: lines far from each other are among these.
       const uint64_t line = random() % (8 * ways) + (random() % 4 << 40);
       const bool dirty = random() % 2 == 0;
