@@ -235,7 +235,8 @@ class Model {
     std::uint64_t queue_cycles = 0;
     std::uint64_t requests = 0;
     client::feed::Publisher memory;
-    std::vector<FifoChange> changes;  // to come, the last first; few
+    std::vector<FifoChange> changes;  // in the order of their times
+    std::size_t changed = 0;          // the first so many have been applied
     client::feed::Publisher bus_trace;
     std::vector<substrata_transaction> traced;  // to be published, in the order of time
   };

@@ -407,21 +407,24 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
 
 void Model::change_fifo(std::uint32_t station, const FifoChange& change) {
   auto& changes = stations_[station].changes;
-  changes.push_back(change);
-  // Those of one time stay in the order in which they were made.
-  for (std::size_t i = changes.size() - 1; i > 0 && changes[i - 1].at <= change.at; --i)
-    std::swap(changes[i - 1], changes[i]);
+  // Most come after all others. Those of one time stay in the order in which they were made.
+  auto place = changes.end();
+  const auto first = changes.begin() + static_cast<std::ptrdiff_t>(stations_[station].changed);
+  while (place != first && (place - 1)->at > change.at) --place;
+  changes.insert(place, change);
 }
 
 void Model::apply_changes(std::uint32_t station, Time upto) {
-  auto& changes = stations_[station].changes;
+  Station& s = stations_[station];
   MemoryCard& memory = rack_.memory(station);
-  while (!changes.empty() && changes.back().at <= upto) {
-    const FifoChange change = changes.back();
-    changes.pop_back();
+  for (; s.changed < s.changes.size() && s.changes[s.changed].at <= upto; ++s.changed) {
+    const FifoChange& change = s.changes[s.changed];
     (change.outgoing ? memory.outgoing : memory.incoming)
         .change(cycle(change.at), change.transactions, change.packets);
   }
+  if (2 * s.changed < s.changes.size()) return;
+  s.changes.erase(s.changes.begin(), s.changes.begin() + static_cast<std::ptrdiff_t>(s.changed));
+  s.changed = 0;
 }
 
 // A block's memory takes what is in its incoming FIFO one after the other. Gives when it begins with this.
