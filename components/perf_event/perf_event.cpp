@@ -39,17 +39,23 @@ uint32_t count_by_opening(DeviceState& device) {
   return static_cast<uint32_t>(opened.size());
 }
 
-// Whether this process may count what the kernel does: no where perf_event_paranoid is 2 and it has no CAP_PERFMON.
-bool counts_the_kernel(DeviceState& device) {
-  const Kernel& kernel = device.shared.kernel;
-  perf_event_attr attr = blank_attr();
+// Opens and closes an event that counts nothing: 0, or the negative of the system's reason.
+int try_dummy(const Kernel& kernel, perf_event_attr attr) {
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_DUMMY;
+  const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (descriptor < 0) return descriptor;
+  kernel.close(kernel.context, descriptor);
+  return 0;
+}
+
+// Whether this process may count what the kernel does: no where perf_event_paranoid is 2 and it has no CAP_PERFMON.
+bool counts_the_kernel(DeviceState& device) {
+  perf_event_attr attr = blank_attr();
   attr.exclude_user = attr.exclude_hv = 1;
   attr.exclude_kernel = 0;
-  const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (descriptor >= 0) kernel.close(kernel.context, descriptor);
-  return descriptor != -EACCES && descriptor != -EPERM;
+  const int answer = try_dummy(device.shared.kernel, attr);
+  return answer != -EACCES && answer != -EPERM;
 }
 
 // Whether a counter of this thread can be read without a system call.
@@ -81,14 +87,9 @@ struct Core : OverflowingSlots {
     return guarded([&]() -> Status {
       const Kernel& kernel = kernel_of(host->root);
       if (kernel.ticks != nullptr || *host->root != '\0') return kSuccess;  // a recorded machine's are listed
-      perf_event_attr attr = blank_attr();
-      attr.type = PERF_TYPE_SOFTWARE;
-      attr.config = PERF_COUNT_SW_DUMMY;
-      const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-      if (descriptor < 0)
-        return refuse(Code::kNoSupport, -descriptor,
-                      "perf_event: " + explain_refusal(host->root, -descriptor, false));
-      kernel.close(kernel.context, descriptor);
+      if (const int answer = try_dummy(kernel, blank_attr()); answer < 0)
+        return refuse(Code::kNoSupport, -answer,
+                      "perf_event: " + explain_refusal(host->root, -answer, false));
       return kSuccess;
     });
   }
