@@ -133,7 +133,6 @@ class Caches {
       const uint64_t above = l1_.remove(victim >> 1);
       if (above != CacheArray::kEmpty) {
         ++counts.back_invalidations;
-        last_ = CacheArray::kEmpty;
         traffic.l1_invalidate(address_of(victim >> 1));
         victim |= above & 1;
       }
@@ -148,7 +147,7 @@ class Caches {
   CacheArray l2_;
   unsigned shift_;
   bool inclusive_;
-  uint64_t last_ = CacheArray::kEmpty;  // the line touched last, as long as it is in the first level
+  uint64_t last_ = CacheArray::kEmpty;  // the line touched last: only another takes it out of the first level
 };
 
 }  // namespace substrata::memory
