@@ -234,7 +234,7 @@ class MonitoredMemory {
   // Gives the dirty line that had to leave, or kNone.
   static uint64_t put(memory::CacheArray& level, uint64_t line, bool dirty) {
     const uint64_t victim = level.insert(line, dirty);
-    return victim != memory::CacheArray::kEmpty && (victim & 1) != 0 ? victim >> 1 : kNone;
+    return (victim & 1) != 0 ? victim >> 1 : kNone;
   }
   static constexpr uint64_t kRings = uint64_t{1} << 44;  // where no program's data lie
   Monitor monitor_;

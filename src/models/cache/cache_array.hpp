@@ -1,11 +1,10 @@
 // One set-associative array of a cache: which lines are there, and which of a set was used longest ago.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <utility>
 #include <vector>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -13,8 +12,8 @@
 
 namespace substrata::memory {
 
-// A way's word is the number of its line with its dirty bit below it.
-inline constexpr uint64_t kEmptyWord = ~uint64_t{0};
+// A way's word is the number of its line with its dirty bit below it. No line has the number of an empty way.
+inline constexpr uint64_t kEmptyWord = ~uint64_t{1};
 
 // Any number of ways; the words of a set stand in the order of their last use.
 class RowsInOrder {
@@ -62,158 +61,144 @@ class RowsInOrder {
   std::vector<uint64_t> words_;
 };
 
-#ifdef __SSE2__
-// Up to sixteen ways: a word stays where it is, a stamp for each way says when it was used, and sixteen bits of every
-// line of a set are compared with a line's at once. SSE2 is part of x86-64.
-class RowsByTags {
+// In which order eight ways were used: byte a has bit b if way a was used after way b. The byte of the oldest is zero.
+class OrderOfEight {
  public:
-  static constexpr uint64_t kMostWays = 16;
-
-  RowsByTags(uint64_t sets, uint64_t ways)
-      : ways_((uint32_t{2} << (ways - 1)) - 1), mask_(sets - 1), sets_(sets, Set(ways)) {}
-  bool use(uint64_t line, bool dirty) noexcept {
-    if (*used_.word >> 1 == line) {  // the usual case
-      *used_.word |= static_cast<uint64_t>(dirty);
-      return true;
-    }
-    Set& set = sets_[line & mask_];
-    for (uint32_t equal = equal_tags(set, line); equal != 0; equal &= equal - 1) {
-      const auto way = static_cast<unsigned>(std::countr_zero(equal));
-      uint64_t& word = set.words[way];
-      if (word >> 1 != line) continue;
-      word |= static_cast<uint64_t>(dirty);
-      used_.word = &word;
-      set.stamp(way);
-      return true;
-    }
-    return false;
+  static constexpr unsigned kMostWays = 8;
+  void use(uint64_t way) noexcept { order_ = (order_ | kBits.after[way]) & kBits.not_before[way]; }
+  uint64_t use_oldest(unsigned) noexcept {
+    const auto way = static_cast<unsigned>(std::countr_zero((order_ - kOnes) & ~order_ & kOnes << 7)) / 8;
+    use(way);
+    return way;
   }
-  uint64_t insert(uint64_t line, bool dirty) noexcept {
-    Set& set = sets_[line & mask_];
-    const unsigned way = set.stamps[set.next] == set.next_stamp ? set.next : set.oldest();
-    set.tags[way] = tag_of(line);
-    uint64_t& word = set.words[way];
-    used_.word = &word;
-    const uint64_t victim = word;
-    word = line << 1 | static_cast<uint64_t>(dirty);
-    set.look_ahead(way);  // before the stamp: reading it back at once as part of a vector takes long
-    set.stamp(way);
-    return victim;
-  }
-  uint64_t remove(uint64_t line) noexcept {
-    Set& set = sets_[line & mask_];
-    for (uint32_t equal = equal_tags(set, line); equal != 0; equal &= equal - 1) {
-      const auto way = static_cast<unsigned>(std::countr_zero(equal));
-      const uint64_t word = set.words[way];
-      if (word >> 1 != line) continue;
-      set.words[way] = kEmptyWord;
-      set.stamps[way] = set.next_stamp = kNever;
-      set.next = static_cast<uint16_t>(way);
-      return word;
-    }
-    return kEmptyWord;
+  void make_oldest(uint64_t way, unsigned) noexcept {
+    order_ = (order_ | ~kBits.not_before[way]) & ~kBits.after[way];
   }
 
  private:
-  static constexpr int16_t kNever = INT16_MIN;  // a way without a line
-  static constexpr int16_t kNoWay = INT16_MAX;
+  static constexpr uint64_t kOnes = 0x0101010101010101;
+  static constexpr auto kBits = [] {
+    struct {
+      uint64_t after[kMostWays];
+      uint64_t not_before[kMostWays];
+    } bits{};
+    for (unsigned way = 0; way < kMostWays; ++way) {
+      bits.after[way] = uint64_t{0xff} << 8 * way;
+      bits.not_before[way] = ~(kOnes << way);
+    }
+    return bits;
+  }();
+  uint64_t order_ = 0x7f3f1f0f07030100;
+};
 
+// In which order up to sixteen ways were used: their numbers as nibbles, the last used in the lowest.
+class OrderOfSixteen {
+ public:
+  static constexpr unsigned kMostWays = 16;
+  void use(uint64_t way) noexcept {
+    const uint64_t at = place(way);
+    order_ ^= (order_ ^ (order_ << 4 | way)) & (at ^ (at - 1));
+  }
+  uint64_t use_oldest(unsigned ways) noexcept {
+    const uint64_t way = order_ >> 4 * (ways - 1) & 15;
+    order_ = order_ << 4 | way;
+    return way;
+  }
+  void make_oldest(uint64_t way, unsigned ways) noexcept {
+    const uint64_t at = place(way);
+    const uint64_t younger = ((at & -at) >> 3) - 1;
+    const unsigned last = 4 * (ways - 1);
+    order_ = (((order_ & younger) | (order_ >> 4 & ~younger)) & ~(uint64_t{15} << last)) | way << last;
+  }
+
+ private:
+  static constexpr uint64_t kOnes = 0x1111111111111111;
+  // Its lowest bit is the highest of the way's nibble. Above the nibbles of the ways that are there is anything.
+  uint64_t place(uint64_t way) const noexcept {
+    const uint64_t other = order_ ^ way * kOnes;
+    return (other - kOnes) & ~other & kOnes << 3;
+  }
+  uint64_t order_ = 0xfedcba9876543210;
+};
+
+// As many ways as the order keeps, or fewer with the order of sixteen. A word stays where it is, and sixteen bits of
+// every line of a set are compared with a line's at once.
+template <typename Order>
+class RowsByTags {
+ public:
+  static constexpr unsigned kMostWays = Order::kMostWays;
+
+  RowsByTags(uint64_t sets, uint64_t ways)
+      : ways_(static_cast<unsigned>(ways)), mask_(sets - 1), sets_(sets) {}
+  bool use(uint64_t line, bool dirty) noexcept {
+    Set& set = sets_[line & mask_];
+    const uint64_t way = way_of(set, line);
+    if (way == kMostWays) return false;
+    set.words[way] |= static_cast<uint64_t>(dirty);
+    set.order.use(way);
+    return true;
+  }
+  uint64_t insert(uint64_t line, bool dirty) noexcept {
+    Set& set = sets_[line & mask_];
+    const uint64_t way = set.order.use_oldest(ways_);
+    set.tags[way] = tag_of(line);
+    return std::exchange(set.words[way], line << 1 | static_cast<uint64_t>(dirty));
+  }
+  uint64_t remove(uint64_t line) noexcept {
+    Set& set = sets_[line & mask_];
+    const uint64_t way = way_of(set, line);
+    if (way == kMostWays) return kEmptyWord;
+    set.order.make_oldest(way, ways_);
+    return std::exchange(set.words[way], kEmptyWord);
+  }
+
+ private:
   struct alignas(64) Set {
-    explicit Set(uint64_t ways) noexcept {
-      std::fill(std::begin(words), std::end(words), kEmptyWord);
-      std::fill(std::begin(stamps), std::end(stamps), kNoWay);
-      std::fill_n(std::begin(stamps), ways, kNever);
-    }
-    void stamp(unsigned way) noexcept {
-      stamps[way] = ++newest;
-      if (newest == kNoWay - 1) [[unlikely]]
-        begin_again();
-    }
-    static __m128i blend(__m128i a, __m128i where, __m128i b) noexcept {
-      return _mm_or_si128(_mm_andnot_si128(where, a), _mm_and_si128(where, b));
-    }
-    unsigned oldest(unsigned but = kMostWays) const noexcept {
-      const auto* const all = reinterpret_cast<const __m128i*>(stamps);
-      const __m128i not_this = _mm_set1_epi16(static_cast<int16_t>(but));
-      const __m128i none = _mm_set1_epi16(kNoWay);
-      const __m128i low_out = _mm_cmpeq_epi16(_mm_set_epi16(7, 6, 5, 4, 3, 2, 1, 0), not_this);
-      const __m128i high_out = _mm_cmpeq_epi16(_mm_set_epi16(15, 14, 13, 12, 11, 10, 9, 8), not_this);
-      const __m128i low = blend(_mm_load_si128(all), low_out, none);
-      const __m128i high = blend(_mm_load_si128(all + 1), high_out, none);
-      __m128i least = _mm_min_epi16(low, high);
-      least = _mm_min_epi16(least, _mm_shuffle_epi32(least, 0x4e));
-      least = _mm_min_epi16(least, _mm_shuffle_epi32(least, 0xb1));
-      least = _mm_min_epi16(least, _mm_shufflehi_epi16(_mm_shufflelo_epi16(least, 0xb1), 0xb1));
-      const __m128i same = _mm_packs_epi16(_mm_cmpeq_epi16(low, least), _mm_cmpeq_epi16(high, least));
-      return static_cast<unsigned>(std::countr_zero(static_cast<uint32_t>(_mm_movemask_epi8(same))));
-    }
-    // Who has to leave next unless it is used before: stamps only grow.
-    void look_ahead(unsigned used) noexcept {
-      next = static_cast<uint16_t>(oldest(used));
-      next_stamp = stamps[next];
-    }
-    // The same order in the smallest stamps.
-    void begin_again() noexcept {
-      int16_t fresh[kMostWays];
-      for (uint64_t way = 0; way < kMostWays; ++way) {
-        const int16_t old = stamps[way];
-        fresh[way] =
-            old == kNever || old == kNoWay
-                ? old
-                : static_cast<int16_t>(kNever + 1 + std::count_if(stamps, stamps + kMostWays, [&](int16_t s) {
-                                         return s != kNever && s < old;
-                                       }));
-      }
-      std::copy(std::begin(fresh), std::end(fresh), stamps);
-      newest = static_cast<int16_t>(kNever + int{kMostWays});
-      look_ahead(kMostWays);
-    }
-    uint16_t tags[kMostWays] = {};
-    int16_t stamps[kMostWays];
-    int16_t newest = kNever;
-    uint16_t next = 0;
-    int16_t next_stamp = kNever;
-    alignas(64) uint64_t words[kMostWays];
-  };
-  // The word that was used last, which a copy of the array does not have.
-  struct Used {
-    Used() noexcept = default;
-    Used(const Used&) noexcept {}
-    Used& operator=(const Used&) noexcept {
-      word = &none;
-      return *this;
-    }
-    static inline uint64_t none = kEmptyWord;
-    uint64_t* word = &none;
+    Set() noexcept { words.fill(kEmptyWord); }
+    alignas(16) std::array<uint16_t, kMostWays> tags{};
+    Order order;
+    alignas(64) std::array<uint64_t, kMostWays> words;
   };
 
   static uint16_t tag_of(uint64_t line) noexcept {
     return static_cast<uint16_t>(line * 0x9e3779b97f4a7c15 >> 48);
   }
-  // A bit for each way whose tag is the line's; words of other lines, and empty ones, may be among them.
-  uint32_t equal_tags(const Set& set, uint64_t line) const noexcept {
-    const __m128i tag = _mm_set1_epi16(static_cast<int16_t>(tag_of(line)));
-    const auto* const tags = reinterpret_cast<const __m128i*>(set.tags);
-    const __m128i low = _mm_cmpeq_epi16(_mm_load_si128(tags), tag);
-    const __m128i high = _mm_cmpeq_epi16(_mm_load_si128(tags + 1), tag);
-    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high))) & ways_;
+  // kMostWays: the line is not there.
+  static uint64_t way_of(const Set& set, uint64_t line) noexcept {
+    for (uint32_t equal = equal_tags(set, tag_of(line)); equal != 0; equal &= equal - 1) {
+      const uint64_t way = static_cast<unsigned>(std::countr_zero(equal)) / kBitsOfWay;
+      if (set.words[way] >> 1 == line) return way;
+    }
+    return kMostWays;
   }
+  // The lowest of a way's bits is set if its tag is this one; words of other lines, and empty ones, may be among them.
+#ifdef __SSE2__
+  static constexpr unsigned kBitsOfWay = kMostWays == 8 ? 2 : 1;
+  static uint32_t equal_tags(const Set& set, uint16_t tag) noexcept {
+    const __m128i all = _mm_set1_epi16(static_cast<int16_t>(tag));
+    const auto* const tags = reinterpret_cast<const __m128i*>(set.tags.data());
+    const __m128i low = _mm_cmpeq_epi16(_mm_load_si128(tags), all);
+    if constexpr (kMostWays == 8) {
+      return static_cast<uint32_t>(_mm_movemask_epi8(low)) & 0x5555;
+    } else {
+      const __m128i high = _mm_cmpeq_epi16(_mm_load_si128(tags + 1), all);
+      return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+    }
+  }
+#else
+  static constexpr unsigned kBitsOfWay = 1;
+  static uint32_t equal_tags(const Set& set, uint16_t tag) noexcept {
+    uint32_t equal = 0;
+    for (unsigned way = 0; way < kMostWays; ++way)
+      equal |= static_cast<uint32_t>(set.tags[way] == tag) << way;
+    return equal;
+  }
+#endif
 
-  uint32_t ways_;  // a bit for each
+  unsigned ways_;
   uint64_t mask_;
-  Used used_;
   std::vector<Set> sets_;
 };
-#else
-class RowsByTags {  // not here
- public:
-  static constexpr uint64_t kMostWays = 0;
-  RowsByTags(uint64_t, uint64_t) noexcept {}
-  bool use(uint64_t, bool) noexcept { return false; }
-  uint64_t insert(uint64_t, bool) noexcept { return kEmptyWord; }
-  uint64_t remove(uint64_t) noexcept { return kEmptyWord; }
-};
-#endif
 
 // By its tags where it can be, else in order. So are few ways, whose rows are a quarter as large or less.
 class CacheArray {
@@ -222,23 +207,35 @@ class CacheArray {
   static constexpr uint64_t kFewWays = 4;
 
   CacheArray(uint64_t bytes, uint64_t ways, uint64_t line_bytes)
-      : by_tags_(ways > kFewWays && ways <= RowsByTags::kMostWays),
-        tags_(by_tags_ ? bytes / (ways * line_bytes) : 1, by_tags_ ? ways : 1),
-        rows_(by_tags_ ? 1 : bytes / (ways * line_bytes), by_tags_ ? 1 : ways) {}
+      : kind_(ways == OrderOfEight::kMostWays                        ? kEight
+              : ways > kFewWays && ways <= OrderOfSixteen::kMostWays ? kSixteen
+                                                                     : kInOrder),
+        eight_(kind_ == kEight ? bytes / (ways * line_bytes) : 1, OrderOfEight::kMostWays),
+        sixteen_(kind_ == kSixteen ? bytes / (ways * line_bytes) : 1, kind_ == kSixteen ? ways : 1),
+        rows_(kind_ == kInOrder ? bytes / (ways * line_bytes) : 1, kind_ == kInOrder ? ways : 1) {}
   // Makes the line the most recent of its set and dirty if asked; false: it is not there.
   bool use(uint64_t line, bool dirty) noexcept {
-    return by_tags_ ? tags_.use(line, dirty) : rows_.use(line, dirty);
+    return kind_ == kEight     ? eight_.use(line, dirty)
+           : kind_ == kSixteen ? sixteen_.use(line, dirty)
+                               : rows_.use(line, dirty);
   }
   // Puts a line that is not there in front; gives the word that had to leave, or kEmpty.
   uint64_t insert(uint64_t line, bool dirty) noexcept {
-    return by_tags_ ? tags_.insert(line, dirty) : rows_.insert(line, dirty);
+    return kind_ == kEight     ? eight_.insert(line, dirty)
+           : kind_ == kSixteen ? sixteen_.insert(line, dirty)
+                               : rows_.insert(line, dirty);
   }
   // Takes the line out; gives its word, or kEmpty.
-  uint64_t remove(uint64_t line) noexcept { return by_tags_ ? tags_.remove(line) : rows_.remove(line); }
+  uint64_t remove(uint64_t line) noexcept {
+    return kind_ == kEight     ? eight_.remove(line)
+           : kind_ == kSixteen ? sixteen_.remove(line)
+                               : rows_.remove(line);
+  }
 
  private:
-  bool by_tags_;
-  RowsByTags tags_;
+  enum { kInOrder, kEight, kSixteen } kind_;
+  RowsByTags<OrderOfEight> eight_;
+  RowsByTags<OrderOfSixteen> sixteen_;
   RowsInOrder rows_;
 };
 

@@ -22,7 +22,8 @@ TEST(Caches, DoWhatTheOracleDoesOnRandomAccesses) {
   const Geometry geometries[] = {
       {256, 2, 1024, 4, 32, false}, {256, 2, 1024, 4, 32, true},  {512, 8, 1024, 2, 16, false},
       {512, 8, 512, 1, 64, true},   {64, 1, 4096, 64, 64, false}, {1024, 4, 256, 2, 32, true},
-      {1024, 4, 256, 2, 32, false}, {128, 2, 128, 2, 64, true},
+      {1024, 4, 256, 2, 32, false}, {128, 2, 128, 2, 64, true},   {512, 8, 2048, 16, 32, false},
+      {512, 8, 1024, 16, 32, true}, {768, 12, 640, 5, 32, true},
   };
   std::mt19937_64 random(2024);
   for (const Geometry& geometry : geometries) {
@@ -71,26 +72,30 @@ TEST(Caches, EndAnAccessAtTheEndOfTheAddressSpace) {
 }
 
 // The same uses, insertions and removals of random lines in both kinds of rows.
-TEST(CacheArrays, KeepTheSameLinesByTagsAsInOrder) {
-  if (RowsByTags::kMostWays == 0) GTEST_SKIP() << "this processor's programs have no vectors";
+template <typename Order>
+void expect_the_same_lines(uint64_t ways) {
   std::mt19937_64 random(7);
-  for (uint64_t ways = 1; ways <= RowsByTags::kMostWays; ++ways) {
-    RowsByTags tags(4, ways);
-    RowsInOrder order(4, ways);
-    for (int i = 0; i < 400000; ++i) {  // more than a set has stamps
-      // Some tags are those of other lines: lines far from each other are among these.
-      const uint64_t line = random() % (8 * ways) + (random() % 4 << 40);
-      const bool dirty = random() % 2 == 0;
-      if (random() % 10 == 0) {
-        ASSERT_EQ(tags.remove(line), order.remove(line)) << ways << " ways, step " << i;
-      } else if (const bool there = order.use(line, dirty); there) {
-        ASSERT_TRUE(tags.use(line, dirty)) << ways << " ways, step " << i;
-      } else {
-        ASSERT_FALSE(tags.use(line, dirty)) << ways << " ways, step " << i;
-        ASSERT_EQ(tags.insert(line, dirty), order.insert(line, dirty)) << ways << " ways, step " << i;
-      }
+  RowsByTags<Order> tags(4, ways);
+  RowsInOrder order(4, ways);
+  for (int i = 0; i < 100000; ++i) {
+    // Some tags are those of other lines: lines far from each other are among these.
+    const uint64_t line = random() % (8 * ways) + (random() % 4 << 40);
+    const bool dirty = random() % 2 == 0;
+    if (random() % 10 == 0) {
+      ASSERT_EQ(tags.remove(line), order.remove(line)) << ways << " ways, step " << i;
+    } else if (const bool there = order.use(line, dirty); there) {
+      ASSERT_TRUE(tags.use(line, dirty)) << ways << " ways, step " << i;
+    } else {
+      ASSERT_FALSE(tags.use(line, dirty)) << ways << " ways, step " << i;
+      ASSERT_EQ(tags.insert(line, dirty), order.insert(line, dirty)) << ways << " ways, step " << i;
     }
   }
+}
+
+TEST(CacheArrays, KeepTheSameLinesByTagsAsInOrder) {
+  expect_the_same_lines<OrderOfEight>(8);
+  for (uint64_t ways = 1; ways <= OrderOfSixteen::kMostWays; ++ways)
+    expect_the_same_lines<OrderOfSixteen>(ways);
 }
 
 TEST(CacheArrays, AreNotChangedByTheUseOfTheirCopies) {
