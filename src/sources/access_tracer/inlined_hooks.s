@@ -35,9 +35,9 @@
 	.endif
 	.endm
 
-# The thread's table to rax, the address of the hook's end to rcx, its key to rdx. To that end where nothing asks for the
-# thread's accesses.
-	.macro substrata_next_site after
+# The thread's table to rax, the address of the hook's end to a register, its key to rdx. To that end where nothing asks
+# for the thread's accesses. NUMAchine's model knows these instructions (components/numachine/code_blocks.cpp).
+	.macro substrata_next_site after, end
 	.set .Lsubstrata_is_inlined, 1
 	.set .Lsubstrata_site, .Lsubstrata_site + 1
 	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
@@ -45,13 +45,13 @@
 	cmp %rdx, %fs:substrata_memory_idle@tpoff
 	je \after
 	mov %fs:substrata_memory_current@tpoff, %rax
-	lea \after(%rip), %rcx
-	xor %rcx, %rdx
+	lea \after(%rip), %\end
+	xor %\end, %rdx
 	.endm
 
 # The address is in rdi. A hook may change what a function may.
 	.macro substrata_access name
-	substrata_next_site .Lsubstrata_after\@
+	substrata_next_site .Lsubstrata_after\@, rcx
 	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
 	jne .Lsubstrata_other\@
 	mov %rdi, %rdx
@@ -70,7 +70,7 @@
 	.endm
 
 	.macro substrata_entry
-	substrata_next_site .Lsubstrata_after\@
+	substrata_next_site .Lsubstrata_after\@, rdi
 	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
 	jne .Lsubstrata_other\@
 	cmpl $0, substrata_memory_times(%rip)
@@ -79,7 +79,6 @@
 .Lsubstrata_after\@:
 	.subsection 1
 .Lsubstrata_other\@:
-	mov %rcx, %rdi
 	mov $.Lsubstrata_slot, %esi
 	{load} call substrata_memory_entry
 	jmp .Lsubstrata_after\@
