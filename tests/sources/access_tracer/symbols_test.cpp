@@ -1,6 +1,7 @@
 // ELF symbol tables: this program's own, and damaged files.
 #include "access_tracer/symbols.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -53,8 +54,12 @@ TEST(ElfSymbols, ANameIsDemangledWhenItIsAskedForAndNotBefore) {
 }
 
 TEST(ElfSymbols, AFunctionOfALibraryHasItsNameThere) {
+  // A sanitizer has a function of the same name in the program.
+  void* const library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) GTEST_SKIP() << "another C library";
+  const auto address = reinterpret_cast<uintptr_t>(dlsym(library, "qsort"));
+  dlclose(library);
   Symbols symbols;
-  const auto address = reinterpret_cast<uintptr_t>(&qsort);
   const Symbol* const function = symbols.function_at(address);
   ASSERT_NE(function, nullptr);
   EXPECT_NE(function->plain_name().find("qsort"), std::string::npos) << function->plain_name();
