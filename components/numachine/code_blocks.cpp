@@ -20,7 +20,8 @@ constexpr bool kIsX86 = false;
 #endif
 constexpr unsigned kMostBytes = 15;       // of an instruction
 constexpr unsigned kMostSteps = 1 << 14;  // along a block; its path may be a loop
-constexpr std::uint8_t kCall = 0xe8, kJump = 0xe9, kShortJump = 0xeb, kReturn = 0xc3;
+constexpr std::uint8_t kCall = 0xe8, kJump = 0xe9, kShortJump = 0xeb, kReturn = 0xc3,
+                       kShortBranchIfEqual = 0x74;
 
 template <typename Value>
 Value read(const std::uint8_t* at) noexcept {
@@ -172,12 +173,20 @@ struct Inlined {
 };
 template <typename IsHere>
 Inlined inlined_at(const std::uint8_t* at, const IsHere& is_here, CalleeAt callee) noexcept {
-  // mov %fs:N, %rax; lea END(%rip), %rdx at an access, %rdi at a function's begin
+  // mov N(%rip), %rdx; cmp %rdx, %fs:N; je END, which earlier ones did not have
+  constexpr std::uint8_t kSalt[] = {0x48, 0x8b, 0x15}, kIdle[] = {0x64, 0x48, 0x39, 0x14, 0x25};
+  const std::uint8_t* table = at;
+  const std::uint8_t* const idle = at + sizeof kSalt + 4;
+  if (std::memcmp(at, kSalt, sizeof kSalt) == 0 && std::memcmp(idle, kIdle, sizeof kIdle) == 0) {
+    const std::uint8_t* const branch = idle + sizeof kIdle + 4;
+    table = branch + (branch[0] == kShortBranchIfEqual ? 2 : 6);
+  }
+  // mov %fs:N, %rax; lea END(%rip) to %rcx, in earlier ones %rdx, at an access, to %rdi at a function's begin
   constexpr std::uint8_t kTable[] = {0x64, 0x48, 0x8b, 0x04, 0x25};
-  const std::uint8_t* const second = at + sizeof kTable + 4;
-  if (std::memcmp(at, kTable, sizeof kTable) == 0 && second[0] == 0x48 && second[1] == 0x8d &&
-      (second[2] == 0x15 || second[2] == 0x3d))
-    return {code_at(led_to(second + 3)), second[2] == 0x15 ? Callee::kAccess : Callee::kEntry};
+  const std::uint8_t* const end = table + sizeof kTable + 4;
+  if (std::memcmp(table, kTable, sizeof kTable) == 0 && end[0] == 0x48 && end[1] == 0x8d &&
+      (end[2] == 0x0d || end[2] == 0x15 || end[2] == 0x3d))
+    return {code_at(led_to(end + 3)), end[2] == 0x3d ? Callee::kEntry : Callee::kAccess};
   // cmpl $0, N(%rip); jne to a call of the function's end
   if (at[0] == 0x83 && at[1] == 0x3d && at[6] == 0 && at[7] == 0x0f && at[8] == 0x85) {
     const std::uint8_t* const other = code_at(led_to(at + 9));
@@ -276,7 +285,7 @@ unsigned instruction_bytes(const std::uint8_t* code) noexcept {
 BlockCode code_of_block(std::uintptr_t block, std::span<const std::uint8_t> code, CalleeAt callee) noexcept {
   BlockCode found;
   // With space for what is looked at before it is known to be an instruction.
-  constexpr std::size_t kLookedAt = 32;
+  constexpr std::size_t kLookedAt = 48;
   const auto is_here = [code](const std::uint8_t* at) {
     const auto before = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(code.data());
     return before < code.size() && code.size() - before >= kLookedAt;

@@ -88,7 +88,7 @@ std::vector<std::string> Component::units() {
 
 Status Component::event_at(uint32_t index, Event* out) {
   if (const Status status = ensure_open(); !status.ok()) return status;
-  if (index >= table_.event_count(device_)) {
+  if (index >= found_.load(std::memory_order_relaxed) && index >= table_.event_count(device_)) {
     return refuse(Code::kNoEvent, "%s has no event number %u", table_.name, static_cast<unsigned>(index));
   }
   *out = Event{};
@@ -105,6 +105,9 @@ Result<uint32_t> Component::find_event(const char* name) {
     uint32_t index = 0;
     const Status status = keep_note(table_.find_event(device_, name, &index));
     if (!status.ok()) return status;
+    uint32_t found = found_.load(std::memory_order_relaxed);
+    while (index >= found && !found_.compare_exchange_weak(found, index + 1, std::memory_order_relaxed)) {
+    }
     return index;
   }
   const std::lock_guard guard(lock_);
@@ -199,6 +202,7 @@ void Component::close() {
   if (state_.load(std::memory_order_relaxed) == kOpen) {
     table_.close(device_);
     device_ = nullptr;
+    found_.store(0, std::memory_order_relaxed);
   }
   index_by_name_.clear();
   indexed_ = 0;

@@ -96,6 +96,8 @@ class Component {
   Device* device_ = nullptr;
   std::unordered_map<std::string, uint32_t> index_by_name_;  // default find_event
   uint32_t indexed_ = 0;
+  std::atomic<uint32_t> found_{
+      0};  // events up to the last that its own find_event gave: to count all may take a list
 };
 
 }  // namespace substrata

@@ -111,19 +111,25 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   };
   const Result<uint32_t> code = catalogue.find(name);
   if (!code) return drop(code.status());
-  const auto known = catalogue.info(*code);
-  if (!known) return drop(known.status());
-  const EventInfo& info = **known;
+  const Result<int> number = catalogue.component_of(*code);
+  if (!number) return drop(number.status());
+  Component* const component = Library::instance().registry().at(*number);
+  // A processor's events count, and to describe one takes the list of all.
+  if (!instant && component != nullptr && !component->has(kCounterUmasks)) {
+    const auto known = catalogue.info(*code);
+    if (!known) return drop(known.status());
+    instant = (*known)->kind == ValueKind::kGauge;
+  }
   for (const Column& column : plan->columns)
     if (column.name == name) return;
   PlannedSet* place = nullptr;
   for (PlannedSet& set : plan->sets)
-    if (set.component == info.component) place = &set;
+    if (set.component == *number) place = &set;
   // Tried for real, in a set with those that are planned already (PA-23).
   const Result<int> trial = create_event_set();
   if (!trial) return drop(trial.status());
   Status status = kSuccess;
-  if (plan->multiplex && info.component == 0) {
+  if (plan->multiplex && *number == 0) {
     status = assign_component(*trial, 0);
     if (status.ok()) status = set_multiplex(*trial, 0, false);
   }
@@ -138,13 +144,11 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   if (place == nullptr) {
     plan->sets.push_back({});
     place = &plan->sets.back();
-    place->component = info.component;
+    place->component = *number;
   }
   place->codes.push_back(*code);
   place->columns.push_back(plan->columns.size());
-  Component* const component = Library::instance().registry().at(info.component);
-  plan->columns.push_back(
-      {name, component != nullptr ? component->name() : "", instant || info.kind == ValueKind::kGauge});
+  plan->columns.push_back({name, component != nullptr ? component->name() : "", instant});
 }
 
 // Adds the events that a group of metrics needs, and the metrics whose events are all there then.

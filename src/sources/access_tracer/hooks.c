@@ -17,6 +17,9 @@ __thread struct substrata_memory_thread* substrata_memory_current __attribute__(
  * addresses of a program may. */
 volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
+/* The salt under which nothing asks for this thread's accesses: nothing observes it, and no summary is written. */
+__thread uint64_t substrata_memory_idle __attribute__((tls_model("local-exec")));
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 static int writes_itself(const struct substrata_memory_thread* thread, const uint64_t* next) {
@@ -42,11 +45,15 @@ static __attribute__((noinline)) void publish(struct substrata_memory_thread* th
 
 /* This thread's table; null: not now. */
 static struct substrata_memory_thread* attached(void) {
-  struct substrata_memory_thread* const thread = substrata_memory_current;
-  return LIKELY(thread->runtime != NULL) ? thread : substrata_memory_attach(&substrata_memory_current);
+  struct substrata_memory_thread* thread = substrata_memory_current;
+  if (LIKELY(thread->runtime != NULL)) return thread;
+  thread = substrata_memory_attach(&substrata_memory_current);
+  if (thread != NULL) thread->idle = &substrata_memory_idle;
+  return thread;
 }
 
 struct substrata_memory_thread* substrata_memory_watched(void) {
+  if (substrata_memory_idle == substrata_memory_salt) return NULL;
   struct substrata_memory_thread* const thread = attached();
   return thread != NULL && substrata_memory_is_observed(thread) ? thread : NULL;
 }
@@ -61,8 +68,10 @@ static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsi
 /* A watched site has no length. */
 static inline __attribute__((always_inline)) void seen_at(unsigned slot, uintptr_t pc, uintptr_t address,
                                                           unsigned kind, unsigned size) {
+  const uint64_t salt = substrata_memory_salt;
+  if (salt == substrata_memory_idle) return;
   struct substrata_memory_site* const site = &substrata_memory_current->sites[slot];
-  if (LIKELY(site->key == (pc ^ substrata_memory_salt))) {
+  if (LIKELY(site->key == (pc ^ salt))) {
     const uintptr_t offset = address - site->low;
     if (LIKELY(offset < site->length)) {
       ++site->count;
@@ -155,7 +164,7 @@ void __tsan_vptr_update(void** address, void* value) {
 }
 
 static void block(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
-  if (size == 0) return;
+  if (size == 0 || substrata_memory_idle == substrata_memory_salt) return;
   struct substrata_memory_thread* const thread = attached();
   if (thread != NULL) substrata_memory_range(thread, pc, address, kind, size);
 }

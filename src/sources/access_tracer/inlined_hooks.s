@@ -35,19 +35,23 @@
 	.endif
 	.endm
 
-# The thread's table to rax, and the number of its slot for this site.
-	.macro substrata_next_site
+# The thread's table to rax, the address of the hook's end to a register, its key to rdx. To that end where nothing asks
+# for the thread's accesses. NUMAchine's model knows these instructions (components/numachine/code_blocks.cpp).
+	.macro substrata_next_site after, end
 	.set .Lsubstrata_is_inlined, 1
 	.set .Lsubstrata_site, .Lsubstrata_site + 1
 	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
+	mov substrata_memory_salt(%rip), %rdx
+	cmp %rdx, %fs:substrata_memory_idle@tpoff
+	je \after
 	mov %fs:substrata_memory_current@tpoff, %rax
+	lea \after(%rip), %\end
+	xor %\end, %rdx
 	.endm
 
 # The address is in rdi. A hook may change what a function may.
 	.macro substrata_access name
-	substrata_next_site
-	lea .Lsubstrata_after\@(%rip), %rdx
-	xor substrata_memory_salt(%rip), %rdx
+	substrata_next_site .Lsubstrata_after\@, rcx
 	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
 	jne .Lsubstrata_other\@
 	mov %rdi, %rdx
@@ -58,7 +62,7 @@
 .Lsubstrata_after\@:
 	.subsection 1
 .Lsubstrata_other\@:
-	lea .Lsubstrata_after\@(%rip), %rsi
+	mov %rcx, %rsi
 	mov $.Lsubstrata_slot, %edx
 	{load} call substrata_memory_\name
 	jmp .Lsubstrata_after\@
@@ -66,10 +70,7 @@
 	.endm
 
 	.macro substrata_entry
-	substrata_next_site
-	lea .Lsubstrata_after\@(%rip), %rdi
-	mov substrata_memory_salt(%rip), %rdx
-	xor %rdi, %rdx
+	substrata_next_site .Lsubstrata_after\@, rdi
 	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
 	jne .Lsubstrata_other\@
 	cmpl $0, substrata_memory_times(%rip)

@@ -41,6 +41,9 @@ struct substrata_memory_thread {
   void* runtime; /* the runtime's own state of this thread; null in the table every thread begins with */
   const uint16_t* const* phase;            /* of this thread, by substrata_phase_place */
   struct substrata_compact_cursor records; /* where the hooks put accesses that are observed */
+  /* While the salt is this, nothing asks for the thread's accesses, and its hooks do nothing. Null: they know of no
+   * such word. */
+  uint64_t* idle;
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };
 

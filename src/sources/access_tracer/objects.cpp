@@ -77,7 +77,7 @@ void Objects::remove_stack(uint32_t thread) {
   std::erase_if(stacks_, [&](const Stack& stack) { return stack.thread == thread; });
 }
 
-const Symbols& Objects::symbols() {
+Symbols& Objects::symbols() {
   if (symbols_ == nullptr) symbols_ = std::make_unique<Symbols>();
   return *symbols_;
 }

@@ -64,7 +64,7 @@ class Objects {
     uintptr_t length;
     uint32_t thread;
   };
-  const Symbols& symbols();
+  Symbols& symbols();
   uint32_t add(std::string name, const char* kind, uint64_t bytes);
   std::string place_name(uintptr_t pc);
 

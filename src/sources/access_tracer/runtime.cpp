@@ -57,6 +57,7 @@ void add_own_stack(Objects& objects, uint32_t thread) {
 }  // namespace
 
 Runtime::Runtime() {
+  if (const char* path = std::getenv("SUBSTRATA_MEMORY_SUMMARY")) summary_ = path;
   if (const char* text = std::getenv("SUBSTRATA_MEMORY_FILTER")) report(parse_filter(text, filter_));
   if (const char* text = std::getenv("SUBSTRATA_MEMORY_SAMPLE")) report(parse_burst(text, burst_));
   pthread_key_create(&thread_end, at_thread_end);
@@ -76,9 +77,8 @@ void Runtime::begin(volatile uint64_t* salt, substrata_memory_thread* first) {
 void Runtime::end() {
   if (recorder_) (void)recorder_.stop();
   const std::lock_guard guard(lock_);
-  const char* path = std::getenv("SUBSTRATA_MEMORY_SUMMARY");
-  if (path == nullptr || path[0] == '\0') return;
-  std::string name = path;
+  if (summary_.empty()) return;
+  std::string name = summary_;
   if (const size_t at = name.find("%p"); at != std::string::npos)
     name.replace(at, 2, std::to_string(getpid()));
   else if (forked_)
@@ -121,6 +121,7 @@ substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {
 
 void Runtime::detach(ThreadState& state) {
   *state.place = first_table_;
+  if (state.table.idle != nullptr) *state.table.idle = 0;
   if (state.is_parents) return;  // the parent's feed still has it
   state.publisher.close();       // delivers, without the lock: an observer may run a whole model
   const std::unique_ptr<ThreadState> gone(&state);
@@ -136,8 +137,17 @@ void Runtime::detach(ThreadState& state) {
   free_numbers_.insert(state.number);
 }
 
+bool Runtime::rests(ThreadState& state) {
+  // Before the question whether it is observed: an observer that comes after it changes the salt.
+  const uint64_t salt = salt_.now();
+  if (state.table.idle == nullptr || !summary_.empty() || state.publisher.is_observed()) return false;
+  __atomic_store_n(state.table.idle, salt, __ATOMIC_RELAXED);
+  return true;
+}
+
 void Runtime::bind(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind,
                    unsigned size) {
+  if (rests(state)) return;
   bool wanted = false;
   {
     const std::lock_guard guard(lock_);
@@ -168,6 +178,7 @@ bool Runtime::takes(uintptr_t pc, uint32_t object, uintptr_t address) {
 }
 
 void Runtime::range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+  if (rests(state)) return;
   bool wanted = false;
   {
     const std::lock_guard guard(lock_);

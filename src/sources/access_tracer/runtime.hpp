@@ -65,6 +65,8 @@ class Runtime {
   };
 
   Runtime();
+  // Nothing asks for what the thread accesses; its hooks know that now, until the salt changes.
+  bool rests(ThreadState& state);
   // True: the access is observed, and the filter lets it through.
   bool bind_locked(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind,
                    unsigned size);
@@ -75,6 +77,7 @@ class Runtime {
   BindingSalt salt_;
   bool has_feed_ = false;
   bool forked_ = false;
+  std::string summary_;  // the file's name; empty: none
   Filter filter_;
   Burst burst_;
   client::feed::Recorder recorder_;

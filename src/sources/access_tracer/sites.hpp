@@ -70,7 +70,8 @@ class BindingSalt {
  public:
   void begin(volatile uint64_t* salt) { salt_ = salt; }
   void forget_bindings() { __atomic_fetch_add(salt_, 0x9e3779b97f4a7c15u, __ATOMIC_RELEASE); }
-  uint64_t key_of(uintptr_t pc) const { return pc ^ __atomic_load_n(salt_, __ATOMIC_ACQUIRE); }
+  uint64_t now() const { return __atomic_load_n(salt_, __ATOMIC_ACQUIRE); }
+  uint64_t key_of(uintptr_t pc) const { return pc ^ now(); }
   // The feed changes it as well.
   uint64_t* word() const { return const_cast<uint64_t*>(salt_); }
 

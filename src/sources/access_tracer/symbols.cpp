@@ -82,54 +82,79 @@ ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size) {
   return found;
 }
 
+namespace {
+
+// At the addresses where it was loaded; none where it cannot be read.
+ElfSymbols symbols_of(const char* path, uintptr_t base) {
+  ElfSymbols found;
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return found;
+  struct stat facts {};
+  if (fstat(file, &facts) == 0 && facts.st_size > 0) {
+    const auto size = static_cast<size_t>(facts.st_size);
+    void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes != MAP_FAILED) {
+      found = read_elf_symbols(static_cast<const unsigned char*>(bytes), size);
+      munmap(bytes, size);
+    }
+  }
+  ::close(file);
+  for (auto* const list : {&found.functions, &found.variables})
+    for (Symbol& symbol : *list) symbol.low += base;
+  return found;
+}
+
+}  // namespace
+
 Symbols::Symbols() {
   auto collect = [](dl_phdr_info* info, size_t, void* self) -> int {
-    auto* symbols = static_cast<Symbols*>(self);
-    const char* path =
-        info->dlpi_name != nullptr && info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    struct stat facts {};
-    if (fstat(file, &facts) == 0 && facts.st_size > 0) {
-      const auto size = static_cast<size_t>(facts.st_size);
-      void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-      if (bytes != MAP_FAILED) {
-        ElfSymbols found = read_elf_symbols(static_cast<const unsigned char*>(bytes), size);
-        munmap(bytes, size);
-        for (auto* list : {&found.functions, &found.variables}) {
-          auto& all = list == &found.functions ? symbols->functions_ : symbols->variables_;
-          for (Symbol& symbol : *list) {
-            symbol.low += info->dlpi_addr;
-            all.push_back(std::move(symbol));
-          }
-        }
-      }
-    }
-    ::close(file);
+    auto* const symbols = static_cast<Symbols*>(self);
+    const bool is_program = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
     char real[4096];
-    const ssize_t length = readlink("/proc/self/exe", real, sizeof real);
-    const bool program = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
+    const ssize_t length = is_program ? readlink("/proc/self/exe", real, sizeof real) : 0;
+    std::string path = length > 0   ? std::string(real, static_cast<size_t>(length))
+                       : is_program ? "/proc/self/exe"
+                                    : info->dlpi_name;
+    symbols->files_.push_back({.path = std::move(path), .base = info->dlpi_addr, .is_program = is_program});
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const ElfW(Phdr)& part = info->dlpi_phdr[i];
       if (part.p_type != PT_LOAD) continue;
       const uintptr_t low = info->dlpi_addr + part.p_vaddr;
-      symbols->loaded_.push_back(
-          {low, low + part.p_memsz, info->dlpi_addr,
-           program && length > 0 ? std::string(real, static_cast<size_t>(length)) : path});
+      symbols->parts_.push_back({low, low + part.p_memsz, symbols->files_.size() - 1});
     }
     return 0;
   };
   dl_iterate_phdr(collect, this);
-  sort_by_address(functions_);
-  sort_by_address(variables_);
+}
+
+const Symbols::Part* Symbols::part_of(uintptr_t address) const {
+  for (const Part& part : parts_)
+    if (address >= part.low && address < part.high) return &part;
+  return nullptr;
+}
+
+const ElfSymbols* Symbols::symbols_around(uintptr_t address) {
+  const Part* const part = part_of(address);
+  if (part == nullptr) return nullptr;
+  File& file = files_[part->file];
+  if (!file.is_read)
+    file.symbols = symbols_of(file.is_program ? "/proc/self/exe" : file.path.c_str(), file.base);
+  file.is_read = true;
+  return &file.symbols;
 }
 
 Symbols::Origin Symbols::origin_of(uintptr_t address) const {
-  for (const Loaded& one : loaded_)
-    if (address >= one.low && address < one.high) return {one.path, address - one.base};
-  return {};
+  const Part* const part = part_of(address);
+  if (part == nullptr) return {};
+  return {files_[part->file].path, address - files_[part->file].base};
 }
-const Symbol* Symbols::function_at(uintptr_t address) const { return covering(functions_, address); }
-const Symbol* Symbols::variable_at(uintptr_t address) const { return covering(variables_, address); }
+const Symbol* Symbols::function_at(uintptr_t address) {
+  const ElfSymbols* const around = symbols_around(address);
+  return around != nullptr ? covering(around->functions, address) : nullptr;
+}
+const Symbol* Symbols::variable_at(uintptr_t address) {
+  const ElfSymbols* const around = symbols_around(address);
+  return around != nullptr ? covering(around->variables, address) : nullptr;
+}
 
 }  // namespace substrata::access_tracer

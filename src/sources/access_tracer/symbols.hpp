@@ -26,14 +26,14 @@ struct ElfSymbols {
 };
 ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size);
 
-// The symbols of every object loaded at construction, at their run-time addresses. Immutable afterwards:
-// thread-safe.
+// The symbols of every object loaded at construction, at their run-time addresses. A file is read when an address in
+// it is first asked for: most never are. Not thread-safe.
 class Symbols {
  public:
   Symbols();
   // Null when no symbol covers the address. The pointers live as long as this object.
-  const Symbol* function_at(uintptr_t address) const;
-  const Symbol* variable_at(uintptr_t address) const;
+  const Symbol* function_at(uintptr_t address);
+  const Symbol* variable_at(uintptr_t address);
   // The file that an address was loaded from, and the address in it as its debugging data has it. An empty path
   // where nothing was loaded there.
   struct Origin {
@@ -43,15 +43,23 @@ class Symbols {
   Origin origin_of(uintptr_t address) const;
 
  private:
-  struct Loaded {
+  struct File {
+    std::string path;
+    uintptr_t base = 0;
+    bool is_program = false;
+    bool is_read = false;
+    ElfSymbols symbols{};
+  };
+  struct Part {
     uintptr_t low;
     uintptr_t high;
-    uintptr_t base;
-    std::string path;
+    size_t file;
   };
-  std::vector<Loaded> loaded_;
-  std::vector<Symbol> functions_;
-  std::vector<Symbol> variables_;
+  const Part* part_of(uintptr_t address) const;
+  // Of the file that the address was loaded from; null: of none.
+  const ElfSymbols* symbols_around(uintptr_t address);
+  std::vector<File> files_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace substrata::access_tracer

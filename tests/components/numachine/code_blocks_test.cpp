@@ -164,6 +164,20 @@ TEST(CodeBlocks, AreWithoutTheHooksOfTheirAccesses) {
   EXPECT_EQ(code.block().accesses, 2u);
 }
 
+// They were counted as the program's own.
+TEST(CodeBlocks, AreWithoutHooksThatMayRest) {
+  constexpr std::string_view kSalt = "\x48\x8b\x15\x00\x01\x00\x00"sv,
+                             kIdle = "\x64\x48\x39\x14\x25\xf8\xff\xff\xff"sv,
+                             kTable = "\x64\x48\x8b\x04\x25\xf0\xfb\xff\xff"sv;
+  Code code;
+  code.add(kAddress).add(kSalt).add(kIdle).add("\x0f\x84\x20\x00\x00\x00"sv).add(kTable);
+  code.add("\x48\x8d\x3d\x04\x00\x00\x00"sv).add("0123").add(kAdd);
+  code.add(kAddress).add(kSalt).add(kIdle).add("\x74\x20"sv).add(kTable);
+  code.add("\x48\x8d\x0d\x10\x00\x00\x00"sv).add("0123456789abcdef").add(kLoad).add(kReturn);
+  EXPECT_EQ(code.block().instructions, 3u) << "an addition, a load, the return";
+  EXPECT_EQ(code.block().accesses, 1u);
+}
+
 TEST(CodeBlocks, AreWithoutTheHooksOfTheirFunction) {
   Code code;
   code.add(kAddress)

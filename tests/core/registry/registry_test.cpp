@@ -128,6 +128,33 @@ TEST(ComponentCatalogue, NamesAreComparedWhereThereIsNoSearch) {
   EXPECT_STREQ(event.unit, "");
 }
 
+int counted;
+uint32_t count_slowly(Device*) noexcept {
+  ++counted;
+  return 2;
+}
+Status find_second(Device*, const char*, uint32_t* index) noexcept {
+  *index = 1;
+  return kSuccess;
+}
+
+// perf_event lists every form of every event for it.
+TEST(ComponentCatalogue, WhatItsOwnSearchFoundIsDescribedWithoutCountingItsEvents) {
+  const Host host;
+  SubstrateTable searches = kGood;
+  searches.event_count = count_slowly;
+  searches.find_event = find_second;
+  Component component(0, *build(searches), &host, SharedLibrary(), "built-in");
+  ASSERT_EQ(component.find_event("second").value_or(9u), 1u);
+  counted = 0;
+  Event event;
+  ASSERT_TRUE(component.event_at(1, &event).ok());
+  EXPECT_STREQ(event.name, "second");
+  EXPECT_EQ(counted, 0);
+  EXPECT_EQ(component.event_at(2, &event).code, Code::kNoEvent);
+  EXPECT_EQ(counted, 1);
+}
+
 TEST(ComponentLife, UserMayDisableBeforeOpeningOnly) {
   const Host host;
   Component component(0, *build(kGood), &host, SharedLibrary(), "built-in");

@@ -1,6 +1,7 @@
 // ELF symbol tables: this program's own, and damaged files.
 #include "access_tracer/symbols.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +26,7 @@ std::vector<unsigned char> own_file() {
 }
 
 TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
-  const Symbols symbols;
+  Symbols symbols;
   const Symbol* function = symbols.function_at(reinterpret_cast<uintptr_t>(&a_function_of_this_test));
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(function->plain_name(), "a_function_of_this_test");
@@ -36,7 +37,7 @@ TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
 }
 
 TEST(ElfSymbols, AVariableOfOneLetterIsNoType) {
-  const Symbols symbols;
+  Symbols symbols;
   const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&d[9]));
   ASSERT_NE(variable, nullptr);
   EXPECT_EQ(variable->plain_name(), "d");
@@ -44,7 +45,7 @@ TEST(ElfSymbols, AVariableOfOneLetterIsNoType) {
 
 // Demangling all of a program's symbols was more than half of what a small program that nobody observed did.
 TEST(ElfSymbols, ANameIsDemangledWhenItIsAskedForAndNotBefore) {
-  const Symbols symbols;
+  Symbols symbols;
   const Symbol* variable =
       symbols.variable_at(reinterpret_cast<uintptr_t>(&within::a_variable_of_a_namespace));
   ASSERT_NE(variable, nullptr);
@@ -52,8 +53,21 @@ TEST(ElfSymbols, ANameIsDemangledWhenItIsAskedForAndNotBefore) {
   EXPECT_EQ(variable->plain_name(), "within::a_variable_of_a_namespace");
 }
 
+TEST(ElfSymbols, AFunctionOfALibraryHasItsNameThere) {
+  // A sanitizer has a function of the same name in the program.
+  void* const library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) GTEST_SKIP() << "another C library";
+  const auto address = reinterpret_cast<uintptr_t>(dlsym(library, "qsort"));
+  dlclose(library);
+  Symbols symbols;
+  const Symbol* const function = symbols.function_at(address);
+  ASSERT_NE(function, nullptr);
+  EXPECT_NE(function->plain_name().find("qsort"), std::string::npos) << function->plain_name();
+  EXPECT_NE(symbols.origin_of(address).path.find("/libc"), std::string::npos);
+}
+
 TEST(ElfSymbols, AnAddressNobodyNamesGivesNothing) {
-  const Symbols symbols;
+  Symbols symbols;
   EXPECT_EQ(symbols.function_at(16), nullptr);
   EXPECT_EQ(symbols.variable_at(16), nullptr);
 }
