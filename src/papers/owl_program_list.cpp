@@ -1,5 +1,6 @@
 // The list of programs for the Owl paper's claims, with inputs that are made here.
 #include "papers/owl_program_list.hpp"
+#include "base/search_path.hpp"
 
 #include <unistd.h>
 
@@ -167,16 +168,7 @@ std::string our_program(const std::string& name) {
 }  // namespace
 
 std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : std::string();
-  const char* const path = std::getenv("PATH");
-  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const size_t colon = rest.find(':');
-    const std::string candidate = rest.substr(0, colon) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = colon == std::string::npos ? std::string() : rest.substr(colon + 1);
-  }
-  return {};
+  return search_path(name, [](const std::string& file) { return access(file.c_str(), X_OK) == 0; });
 }
 
 std::vector<OwlProgram> owl_programs(const std::string& folder) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/parse.hpp"
 #include "recording/text_report.hpp"
 
 namespace substrata::tool {
@@ -132,9 +133,11 @@ void OwlTables::take_row(const json& row) {
       cell.value = one[0].get<std::uint64_t>();
       cell.count = one[1].get<std::uint64_t>();
     } else if (one.is_object()) {
-      for (const auto& [bucket, count] : one.items())
-        cell.buckets[static_cast<unsigned>(std::strtoul(bucket.c_str(), nullptr, 10))] +=
-            count.get<std::uint64_t>();
+      for (const auto& [bucket, count] : one.items()) {
+        unsigned number = 0;
+        leading_number(bucket, &number);
+        cell.buckets[number] += count.get<std::uint64_t>();
+      }
     }
     cells.push_back(std::move(cell));
   }
