@@ -46,6 +46,7 @@ IN_BASE = {
         "numbers are read by base/parse.hpp, alike in all locales",
     re.compile(r"\b(secure_)?getenv\s*\("): "settings are read by base/environment.hpp, not with raised rights",
     re.compile(r"\b(fnmatch|wordexp|regcomp)\s*\("): "patterns are matched by base/glob.hpp",
+    re.compile(r"\bpopen\s*\("): "a program's answer is read by base/command_output.hpp",
     re.compile(r"\bmk(dtemp|stemp|ostemp)\s*\("): "temporary files are made by base/temporary_folder.hpp, shared_file.hpp",
 }
 OUTSIDE_BASE = {

@@ -1,5 +1,7 @@
 // The list of programs for the Owl paper's claims, with inputs that are made here.
 #include "papers/owl_program_list.hpp"
+#include "base/command_output.hpp"
+#include "base/parse.hpp"
 #include "base/search_path.hpp"
 
 #include <unistd.h>
@@ -136,14 +138,7 @@ constexpr char kPosition[] = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P4/2PBPN2/PP1N1PPP/R
 // GCC's program that compiles, and not the driver that starts it.
 std::string compiler_proper() {
   if (find_program("gcc").empty()) return {};
-  std::FILE* const answer = popen("gcc -print-prog-name=cc1 2>/dev/null", "r");
-  if (answer == nullptr) return {};
-  char line[4096] = {};
-  const bool read = std::fgets(line, sizeof line, answer) != nullptr;
-  pclose(answer);
-  if (!read) return {};
-  line[std::strcspn(line, "\n")] = '\0';
-  return find_program(line);
+  return find_program(std::string(trimmed(command_output("gcc -print-prog-name=cc1"))));
 }
 
 // The kernel itself, and not the script that starts it.

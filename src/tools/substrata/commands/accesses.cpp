@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/command_output.hpp"
 #include "base/parse.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
@@ -70,11 +71,7 @@ std::string source_of(const json& site) {
   if (file.empty() || file.find('\'') != std::string::npos) return {};
   char address[40];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(number(site, "address")));
-  const std::string command = "addr2line -e '" + file + "' " + address + " 2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  char line[4096] = "";
-  if (pipe == nullptr || std::fgets(line, sizeof line, pipe.get()) == nullptr) return {};
-  std::string place(line);
+  std::string place = command_output("addr2line -e '" + file + "' " + address);
   place = place.substr(0, place.find_first_of(" \n"));  // a discriminator may follow
   const std::size_t colon = place.rfind(':');
   long row = 0;
