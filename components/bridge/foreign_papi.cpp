@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <mutex>
 
 #include "base/fork_lock.hpp"
 #include "base/immortal.hpp"
+#include "base/parse.hpp"
 #include "base/shared_library.hpp"
 #include "sysfs/sysfs.hpp"
 
@@ -79,9 +79,7 @@ Settings settings_of(const Host& host) {
   }
   if (const std::string_view text = setting_of(host, "SUBSTRATA_BRIDGE_SECONDS"); !text.empty()) {
     unsigned seconds = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error == std::errc{} && end == text.data() + text.size() && seconds > 0 && seconds <= 3600)
-      settings.seconds = seconds;
+    if (parse_number(text, &seconds) && seconds > 0 && seconds <= 3600) settings.seconds = seconds;
   }
   std::string_view list = setting_of(host, "SUBSTRATA_BRIDGE_COMPONENTS");
   while (!list.empty()) {

@@ -80,8 +80,9 @@ std::string place_on_bus(const std::string& bus, const std::string& device) {
     std::snprintf(text, sizeof text, "hid-%u-%x", a, d);
   } else if (bus == "mdio_bus") {
     const size_t colon = device.rfind(':');
-    const std::string address = colon == std::string::npos ? "0" : device.substr(colon + 1);
-    std::snprintf(text, sizeof text, "mdio-%lx", std::strtoul(address.c_str(), nullptr, 16));
+    unsigned long address = 0;
+    if (colon != std::string::npos) leading_number(std::string_view(device).substr(colon + 1), &address, 16);
+    std::snprintf(text, sizeof text, "mdio-%lx", address);
   } else if (bus == "acpi") {
     std::snprintf(text, sizeof text, "acpi-0");
   } else if (bus == "platform" || bus == "of_platform") {

@@ -1,9 +1,9 @@
 // The cache model on the feed.
 #include "cache_instrument.hpp"
+#include "base/parse.hpp"
 
 #include <substrata/result.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -115,9 +115,8 @@ CacheInstrument::Cpu* CacheInstrument::cpu_of_probe(uint16_t probe) {
   std::string_view name = info.name;
   name.remove_prefix(std::string_view("mem.cpu").size());
   uint32_t index = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (parsed.ec != std::errc() || std::string_view(parsed.ptr) != ".accesses" || index >= kMostCpus)
-    return nullptr;
+  const size_t length = leading_number(name, &index);
+  if (length == 0 || name.substr(length) != ".accesses" || index >= kMostCpus) return nullptr;
   Cpu& found = cpu(index);
   const CurrentMachine machine = current_machine();
   const Geometry geometry = geometry_.value_or(machine.geometry);

@@ -1,9 +1,9 @@
 // Names of probe points, made and taken apart.
 #include "probes.hpp"
+#include "base/parse.hpp"
 
 #include <substrata/feed.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <string_view>
 
@@ -46,9 +46,9 @@ ProbeRole ProbeRoles::of(uint16_t probe) noexcept {
   const std::string_view name = info.name;
   if (!name.starts_with(kPrefix)) return entry.role;
   uint32_t node = 0;
-  const auto parsed = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), node);
-  const auto rest = name.substr(static_cast<size_t>(parsed.ptr - name.data()));
-  if (parsed.ec != std::errc() || rest.size() < 2 || rest[0] != '.' || node >= kMostNodes) return entry.role;
+  const size_t length = leading_number(name.substr(kPrefix.size()), &node);
+  const std::string_view rest = name.substr(kPrefix.size() + length);
+  if (length == 0 || rest.size() < 2 || rest[0] != '.' || node >= kMostNodes) return entry.role;
   for (uint32_t place = 0; place < kPlaces; ++place)
     if (rest.substr(1) == kPlaceNames[place]) entry.role = {true, node, static_cast<Place>(place)};
   return entry.role;

@@ -75,8 +75,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     const uint64_t bytes = (OfflineReplay::shape_of(options->nodes, phases).bytes() +
                             OperationMemory::bytes(options->nodes, phases)) *
                            options->nodes;
-    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-    if (bytes > kMostBytes)
+    if (bytes > kMostModelBytes)
       return fail(Code::kNoMemory,
                   "the statistics of %u nodes and %u phases would take %llu MiB, 1024 are possible; ask for "
                   "fewer phases",

@@ -82,10 +82,9 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
                   "%u; ask for fewer lines, records, lengths, nodes or programs",
                   static_cast<unsigned long long>(bytes), SUBSTRATA_MYRINET_SRAM_BYTES);
     }
-    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
     // The model holds what is on the interfaces as well.
     const uint64_t bytes = (layout.host_bytes(shape) + layout.interface_bytes(shape)) * shape.nodes;
-    if (bytes > kMostBytes) {
+    if (bytes > kMostModelBytes) {
       return fail(Code::kNoMemory,
                   "the histograms and records would take %llu MiB of host memory, 1024 are possible",
                   static_cast<unsigned long long>(bytes >> 20));

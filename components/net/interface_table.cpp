@@ -1,7 +1,7 @@
 // Walks the lines of /proc/net/dev: "  name: 16 numbers", after two lines of heading.
 #include "interface_table.hpp"
+#include "base/parse.hpp"
 
-#include <charconv>
 #include <system_error>
 
 namespace substrata::net {
@@ -15,10 +15,9 @@ void skip_blanks(std::string_view* text) noexcept {
 
 bool take_number(std::string_view* text, uint64_t* value) noexcept {
   skip_blanks(text);
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *value);
-  if (error != std::errc()) return false;
-  text->remove_prefix(static_cast<size_t>(end - text->data()));
-  return true;
+  const size_t length = leading_number(*text, value);
+  text->remove_prefix(length);
+  return length != 0;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Reads a counter circuit and runs it.
 #include "circuit.hpp"
+#include "base/parse.hpp"
 
 #include <bit>
-#include <charconv>
 #include <optional>
 
 namespace substrata::numachine {
@@ -214,12 +214,11 @@ class CircuitParser {
   }
   void number() {
     const bool hexadecimal = text_.substr(at_, 2) == "0x";
-    const char* const first = text_.data() + at_ + (hexadecimal ? 2 : 0);
+    const std::string_view digits = std::string_view(text_).substr(at_ + (hexadecimal ? 2 : 0));
     std::uint64_t value = 0;
-    const auto [end, code] =
-        std::from_chars(first, text_.data() + text_.size(), value, hexadecimal ? 16 : 10);
-    if (code != std::errc()) fault("a number of 64 bits should be here");
-    at_ = static_cast<std::size_t>(end - text_.data());
+    const std::size_t length = leading_number(digits, &value, hexadecimal ? 16 : 10);
+    if (length == 0) fault("a number of 64 bits should be here");
+    at_ += (hexadecimal ? 2 : 0) + length;
     emit(Operator::kConstant, value);
   }
   void name() {

@@ -5,7 +5,6 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "access_records.hpp"
+#include "base/parse.hpp"
 #include "base/raised.hpp"
 #include "feed/compact.hpp"
 #include "last_run.hpp"
@@ -216,8 +216,7 @@ class LiveAdapter {
     auto info = client::sized<substrata_probe_info>();
     std::uint32_t number = 0;
     if (substrata_probe_at(probe, &info) == 0) {
-      const char* const digits = info.name + std::strlen("mem.cpu");
-      std::from_chars(digits, info.name + std::strlen(info.name), number);
+      leading_number(info.name + std::strlen("mem.cpu"), &number);
     }
     number = std::min(number, kMostThreads - 1);
     while (inboxes_.size() <= number) inboxes_.emplace_back();

@@ -104,7 +104,7 @@ Capsule::~Capsule() {
     const std::lock_guard life(record_->life);
     record_->capsule = nullptr;
   }
-  substrata_observer_destroy(observer_);
+  observer_.destroy();
   if (instance_ == nullptr) return;
   if (record_ != nullptr) {
     merge_seats();
@@ -119,8 +119,8 @@ Capsule::~Capsule() {
 }
 
 int Capsule::begin() {
-  if (observer_ == nullptr &&
-      substrata_observer_create(batch, this, apart_ ? SUBSTRATA_OBSERVER_CONCURRENT : 0, &observer_) != 0) {
+  if (!observer_ &&
+      observer_.try_create<&Capsule::observe>(*this, apart_ ? SUBSTRATA_OBSERVER_CONCURRENT : 0) != 0) {
     return fail(Code::kNoMemory, "the capsule '%s' does not start: %s", name_.c_str(),
                 substrata_feed_error());
   }
@@ -131,7 +131,7 @@ int Capsule::begin() {
   }
   for (const std::string& piece : split(probes_, ',')) {
     std::string pattern(trimmed(piece));
-    int refused = substrata_subscribe(observer_, pattern.c_str());
+    int refused = observer_.try_subscribe(pattern.c_str());
     if (refused == static_cast<int>(Code::kNoEvent) && !pattern.empty()) {
       // A plain name that does not exist yet: waited for with the nearest pattern, and compared in accepts().
       {
@@ -139,11 +139,11 @@ int Capsule::begin() {
         exact_ = false;
       }
       pattern.back() = '?';
-      refused = substrata_subscribe(observer_, pattern.c_str());
+      refused = observer_.try_subscribe(pattern.c_str());
     }
     if (refused != 0) {
       fail(refused, "the capsule '%s' does not start: %s", name_.c_str(), substrata_feed_error());
-      substrata_unsubscribe(observer_, nullptr);
+      observer_.try_unsubscribe();
       return refused;
     }
   }
@@ -151,7 +151,7 @@ int Capsule::begin() {
 }
 
 void Capsule::end() noexcept {
-  substrata_unsubscribe(observer_, nullptr);
+  observer_.try_unsubscribe();
   merge_seats();
 }
 
@@ -167,10 +167,6 @@ int Capsule::start() {
 void Capsule::stop() noexcept {
   const std::lock_guard lock(control_);
   if (users_ != 0 && --users_ == 0) end();
-}
-
-void Capsule::batch(void* owner, const Transaction* batch, size_t count) {
-  static_cast<Capsule*>(owner)->observe(batch, count);
 }
 
 bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {

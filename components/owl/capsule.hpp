@@ -4,6 +4,7 @@
 
 #include <substrata/owl.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -126,7 +127,6 @@ class Capsule {
 
  private:
   friend int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out, bool kept);
-  static void batch(void* owner, const Transaction* batch, size_t count);
   void observe(const Transaction* batch, size_t count) noexcept;
   void observe_apart(Seat& seat, const Transaction* batch, size_t count) noexcept;
   // The calling thread's own; null: none is available, and the shared instance is used.
@@ -157,7 +157,7 @@ class Capsule {
 
   std::mutex control_;  // around users_ and the subscription
   uint32_t users_ = 0;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 
   std::mutex mutex_;  // around the module, the ring's producer and the callbacks
   void* instance_ = nullptr;

@@ -17,6 +17,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/folder.hpp"
 #include "base/parse.hpp"
@@ -67,7 +68,7 @@ Library& library() {
   const std::lock_guard lock(mutex);
   if (begun) return all;
   begun = true;
-  const char* const folder = secure_getenv("SUBSTRATA_OWL_LIBRARY");
+  const char* const folder = environment("SUBSTRATA_OWL_LIBRARY");
   if (folder != nullptr && *folder != '\0' && load_folder(folder) < 0) keep_refusal(last_refusal());
   done.store(true, std::memory_order_release);
   return all;

@@ -1,7 +1,8 @@
 // The table of objects, and what machines publish of theirs.
 #include "objects.hpp"
+#include "base/immortal.hpp"
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -96,12 +97,9 @@ void clear_objects() noexcept {
 }
 
 void observe_objects() noexcept {
-  static const bool once = [] {
-    substrata_observer* observer = nullptr;
-    return substrata_observer_create(add_arrays, nullptr, 0, &observer) == 0 &&
-           substrata_subscribe(observer, "mem.objects*") == 0;
-  }();
-  static_cast<void>(once);
+  static Immortal<client::feed::Observer> observer;
+  [[maybe_unused]] static const bool once =
+      (*observer).try_create(add_arrays, nullptr) == 0 && (*observer).try_subscribe("mem.objects*") == 0;
 }
 
 }  // namespace substrata::owl

@@ -107,9 +107,9 @@ int substrata_owl_rule::parse(const char* text) {
     } else if (w[0] == "when") {
       constexpr const char* kConditions[] = {"above", "below", "rising", "falling"};
       const auto* const known = w.size() == 3 ? std::find(kConditions, std::end(kConditions), w[1]) : nullptr;
-      char* end = nullptr;
-      const double limit = w.size() == 3 ? std::strtod(w[2].c_str(), &end) : -1;
-      if (known == nullptr || known == std::end(kConditions) || *end != '\0' || !(limit >= 0 && limit <= 1e6))
+      double limit = 0;
+      if (known == nullptr || known == std::end(kConditions) || !parse_number(w[2], &limit) ||
+          !(limit >= 0 && limit <= 1e6))
         return malformed("when above RATIO | below RATIO | rising FACTOR | falling FACTOR");
       condition_ = static_cast<Condition>(known - kConditions);
       limit_ = limit;

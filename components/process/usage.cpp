@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -108,7 +107,7 @@ bool Tree::add_process(pid_t pid, Usage* sum) noexcept {
   for (size_t i = 0; i < kFields; ++i) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     const std::string_view word = text.substr(0, text.find(' '));
-    std::from_chars(word.data(), word.data() + word.size(), fields[i]);
+    leading_number(word, &fields[i]);
     text.remove_prefix(word.size());
   }
   // Of proc(5): minflt is field 10, the third word here is field 5.
@@ -163,13 +162,13 @@ void Tree::add_threads(pid_t pid, Usage* sum) noexcept {
       if (!descendants_) continue;
       std::snprintf(path, sizeof path, "%s/proc/%d/task/%s/children", root_.c_str(), pid, name);
       const int64_t size = take(path);
-      const char *next = text_.data(), *const end = next + std::max<int64_t>(size, 0);
-      while (next < end && processes_.size() < kMostProcesses) {
-        pid_t child = 0;
-        const auto parsed = std::from_chars(next, end, child);
-        if (parsed.ec != std::errc()) break;
+      std::string_view children(text_.data(), static_cast<size_t>(std::max<int64_t>(size, 0)));
+      pid_t child = 0;
+      while (processes_.size() < kMostProcesses) {
+        const size_t length = leading_number(children, &child);
+        if (length == 0) break;
         processes_.push_back(child);
-        next = parsed.ptr < end ? parsed.ptr + 1 : end;
+        children.remove_prefix(std::min(length + 1, children.size()));
       }
     }
   }

@@ -62,32 +62,25 @@ Rack& rack() {
   return *one;
 }
 
-void Rack::call(void* owner, const substrata_transaction* batch, size_t count) {
-  static_cast<Rack*>(owner)->observe(batch, count);
-}
-
-void Rack::call_bus(void* owner, const substrata_transaction* batch, size_t count) {
-  Rack& self = *static_cast<Rack*>(owner);
-  std::unique_lock lock(self.mutex_);
+void Rack::observe_bus(const substrata_transaction* batch, size_t count) noexcept {
+  std::unique_lock lock(mutex_);
   for (size_t i = 0; i < count; ++i) {
     const substrata_transaction& use = batch[i];
     if (use.target >= kNodes) continue;
-    self.take_bus(lock, use);
-    self.add(use.target, kBusUses, 1);
-    self.add(use.target, kBusBytes, use.size);
-    self.add(use.target, kBusBusy, use.time - use.start);
-    self.add(use.target, kBusWait, use.detail);
+    take_bus(lock, use);
+    add(use.target, kBusUses, 1);
+    add(use.target, kBusBytes, use.size);
+    add(use.target, kBusBusy, use.time - use.start);
+    add(use.target, kBusWait, use.detail);
   }
 }
 
-// The first user makes the observer and subscribes it.
-Status Rack::join(uint32_t* users, substrata_observer** observer,
-                  void (*callback)(void*, const substrata_transaction*, size_t), void* owner,
-                  const char* probes) noexcept {
+template <auto take>
+Status Rack::join(uint32_t* users, client::feed::Observer* observer, const char* probes) noexcept {
   if (*users == 0) {
-    if (*observer == nullptr && substrata_observer_create(callback, owner, 0, observer) != 0)
+    if (!*observer && observer->try_create<take>(*this) != 0)
       return refuse(Code::kNoMemory, "%s", substrata_feed_error());
-    if (const int refused = substrata_subscribe(*observer, probes); refused != 0)
+    if (const int refused = observer->try_subscribe(probes); refused != 0)
       return refuse(static_cast<Code>(refused), "%s", substrata_feed_error());
   }
   ++*users;
@@ -96,25 +89,25 @@ Status Rack::join(uint32_t* users, substrata_observer** observer,
 
 Status Rack::begin() noexcept {
   const std::lock_guard guard(users_mutex_);
-  const Status joined = join(&users_, &observer_, call, this, kArrivalProbes);
+  const Status joined = join<&Rack::observe>(&users_, &observer_, kArrivalProbes);
   in_use_ = users_ != 0;
   return joined;
 }
 
 void Rack::end() noexcept {
   const std::lock_guard guard(users_mutex_);
-  if (--users_ == 0) substrata_unsubscribe(observer_, nullptr);
+  if (--users_ == 0) observer_.try_unsubscribe();
   in_use_ = users_ != 0;
 }
 
 Status Rack::begin_buses() noexcept {
   const std::lock_guard guard(users_mutex_);
-  return join(&bus_users_, &bus_observer_, call_bus, this, kBusProbes);
+  return join<&Rack::observe_bus>(&bus_users_, &bus_observer_, kBusProbes);
 }
 
 void Rack::end_buses() noexcept {
   const std::lock_guard guard(users_mutex_);
-  if (--bus_users_ == 0) substrata_unsubscribe(bus_observer_, nullptr);
+  if (--bus_users_ == 0) bus_observer_.try_unsubscribe();
 }
 
 Status Rack::follow_sources() noexcept {

@@ -2,8 +2,8 @@
 // that events show of them.
 #pragma once
 
-#include <substrata/feed.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 
 #include <array>
 #include <atomic>
@@ -105,11 +105,10 @@ class Rack {
   void power_on() noexcept;
 
  private:
-  static void call(void* owner, const substrata_transaction* batch, size_t count);
-  static void call_bus(void* owner, const substrata_transaction* batch, size_t count);
-  static Status join(uint32_t* users, substrata_observer** observer,
-                     void (*callback)(void*, const substrata_transaction*, size_t), void* owner,
-                     const char* probes) noexcept;
+  // The first user makes the observer and subscribes it.
+  template <auto take>
+  Status join(uint32_t* users, client::feed::Observer* observer, const char* probes) noexcept;
+  void observe_bus(const substrata_transaction* batch, size_t count) noexcept;
   void observe(const substrata_transaction* batch, size_t count) noexcept;
   // As many transactions of one board as can be taken together, at least one.
   size_t take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count);
@@ -135,9 +134,9 @@ class Rack {
 
   std::mutex users_mutex_;
   uint32_t users_ = 0;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
   uint32_t bus_users_ = 0;
-  substrata_observer* bus_observer_ = nullptr;
+  client::feed::Observer bus_observer_;
   std::atomic<bool> in_use_{false};  // an eventset runs
   std::atomic<bool> boards_take_bus_{false};
 

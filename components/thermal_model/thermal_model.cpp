@@ -152,9 +152,8 @@ bool parse_parameters(const std::string& text, Parameters* parameters, std::stri
     const size_t equals = item.find('=');
     const std::string key = item.substr(0, equals);
     const std::string number = equals == std::string::npos ? "" : item.substr(equals + 1);
-    char* end = nullptr;
-    const double value = std::strtod(number.c_str(), &end);
-    const bool is_number = !number.empty() && *end == '\0' && std::isfinite(value);
+    double value = 0;
+    const bool is_number = parse_number(number, &value);
     if (key == "peak_w" && is_number && value > 0 && value <= 2000) {
       parameters->peak_w = value;
     } else if (key == "idle" && is_number && value >= 0 && value <= 1) {

@@ -163,8 +163,8 @@ std::optional<Method> arm_method(const Pmu& pmu, const std::string& root) {
   if (pmu.events.count(kArmStall) == 0) return std::nullopt;
   const std::string slots =
       perf::read_line(root + "/sys/bus/event_source/devices/" + pmu.name + "/caps/slots").value_or("");
-  const unsigned long width = std::strtoul(slots.c_str(), nullptr, 0);
-  if (width == 0) return std::nullopt;
+  unsigned long width = 0;
+  if (!parse_number(trimmed(slots), &width) || width == 0) return std::nullopt;
   Method method;
   method.source = "Arm's base system architecture";
   for (const uint64_t event : kArmEvents) method.counters.push_back(counter_of(pmu, event));

@@ -5,9 +5,15 @@
 //   namespace feed = substrata::client::feed;
 //   const feed::Source thermometers = feed::Source::simulated("lab", "thermometers of the laboratory");
 //   feed::Publisher out = thermometers.publisher("lab.cellar", "readings; initiator: the device").value();
-//   feed::Observer in = feed::Observer::create([](const substrata_transaction* batch, size_t count) { ...
-//   }).value(); in.subscribe("lab.*").value(); out.publish({.time = now, .detail = millidegrees, .kind =
-//   SUBSTRATA_SAMPLE}); feed::flush();
+//   feed::Observer in =
+//       feed::Observer::create([](const substrata_transaction* batch, size_t count) { ... }).value();
+//   in.subscribe("lab.*").value();
+//   substrata_transaction reading{};
+//   reading.time = now;
+//   reading.detail = millidegrees;
+//   reading.kind = SUBSTRATA_SAMPLE;
+//   out.publish(reading);
+//   feed::flush();
 //
 // ERRORS: what may be refused gives a Result (substrata/result.hpp): ask it, or call value(), which throws
 // Failure. Error::code is the feed's number (-1 invalid argument, -2 no memory, -3 the operating system

@@ -9,8 +9,6 @@
 
 namespace substrata {
 
-const char* environment(const char* name) noexcept { return secure_getenv(name); }
-
 const char* machine_root() noexcept {
   const char* const folder = environment("SUBSTRATA_ROOT");
   return folder == nullptr ? "" : folder;

@@ -8,10 +8,8 @@
 
 namespace substrata {
 
-// One element of a pattern against one character. *next is where the pattern goes on behind the element: any
-// character
-// ('?'), a set ("[abc]", "[a-z]", "[!a-z]"), one behind a '\' as it is, or itself. A '[' without its ']' is
-// itself.
+// One element of a pattern against one character. *next is where the pattern goes on behind the element: any character
+// ('?'), a set ("[abc]", "[a-z]", "[!a-z]"), one behind a '\' as it is, or itself. A '[' without its ']' is itself.
 inline bool glob_takes(std::string_view pattern, size_t at, char c, size_t* next) noexcept {
   *next = at + 1;
   if (pattern[at] == '?') return true;

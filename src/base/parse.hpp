@@ -3,28 +3,50 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace substrata {
 
-// The whole text is a number, decimal or 0x hexadecimal; a signed Number may have a '-'. False, and *out
-// untouched, for anything else and for what does not fit. Signal-safe.
+// The number at the beginning of a text: how many characters it has; 0, and *out untouched, where there is none or it
+// does not fit. A signed Number may have a '-', a floating one a '.' and an exponent, whatever the locale. `base` is of
+// integers. Signal-safe.
+template <typename Number>
+size_t leading_number(std::string_view text, Number* out, int base = 10) noexcept {
+  const char* const end = text.data() + text.size();
+  Number number{};
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<Number>)
+    read = std::from_chars(text.data(), end, number);
+  else
+    read = std::from_chars(text.data(), end, number, base);
+  if (read.ec != std::errc()) return 0;
+  if constexpr (std::is_floating_point_v<Number>)
+    if (!std::isfinite(number)) return 0;
+  *out = number;
+  return static_cast<size_t>(read.ptr - text.data());
+}
+
+// The whole text is a number, decimal or, for integers, 0x hexadecimal; as leading_number. False, and *out untouched,
+// for anything else and for what does not fit. Signal-safe.
 template <typename Number>
 bool parse_number(std::string_view text, Number* out) noexcept {
   int base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+  if (!std::is_floating_point_v<Number> && text.size() > 2 && text[0] == '0' &&
+      (text[1] == 'x' || text[1] == 'X')) {
     base = 16;
     text.remove_prefix(2);
     if (text.front() == '-') return false;
   }
   Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return false;
+  if (text.empty() || leading_number(text, &number, base) != text.size()) return false;
   *out = number;
   return true;
 }
@@ -56,8 +78,7 @@ inline bool parse_integer(std::string_view text, int64_t* value) noexcept {
     if (!text.empty() && text.front() == '-') return false;
   }
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return false;
+  if (text.empty() || leading_number(text, &number) != text.size()) return false;
   *value = number;
   return true;
 }
@@ -85,8 +106,7 @@ inline std::string_view value_of_key(std::string_view text, std::string_view key
 
 // The number at the beginning of that, `missing` where there is none: "VmRSS:   1234 kB". Signal-safe.
 inline int64_t number_of_key(std::string_view text, std::string_view key, int64_t missing) noexcept {
-  const std::string_view value = value_of_key(text, key);
-  std::from_chars(value.data(), value.data() + value.size(), missing);
+  leading_number(value_of_key(text, key), &missing);
   return missing;
 }
 

@@ -3,7 +3,8 @@
 
 usage: modules.py check DECLARED ROOT    every include of a module is of its own files or of a module it declares, every
                                          declared module is needed, none depends on itself in a circle, the picture
-                                         in docs/figures is of these declarations, and locks survive a fork
+                                         in docs/figures is of these declarations, locks survive a fork, and what
+                                         base does is done there alone
        modules.py draw DECLARED ROOT     writes docs/figures/modules.dot and modules.svg (needs Graphviz: dot, tred)
 
 DECLARED is the file generated/modules.txt of a build folder: a line for each module, with its name, its folder and
@@ -37,6 +38,21 @@ OTHER_LOCKS = {
     "src/tools/": "a program, which does not fork while its threads run",
     "src/recording/": "a program, which does not fork while its threads run",
     "components/example/": "shows what a plug-in outside the tree does, which has no ForkLock",
+}
+# What base does for all, by the function of the C or C++ library that would do it again; and the files that have a
+# reason to call it.
+IN_BASE = {
+    re.compile(r"\b(strto(l|ll|ul|ull|d|f|ld|imax|umax)|ato(i|l|ll|f)|sto(i|l|ll|ul|ull|d|f)|from_chars)\s*\("):
+        "numbers are read by base/parse.hpp, alike in all locales",
+    re.compile(r"\b(secure_)?getenv\s*\("): "settings are read by base/environment.hpp, not with raised rights",
+    re.compile(r"\b(fnmatch|wordexp|regcomp)\s*\("): "patterns are matched by base/glob.hpp",
+    re.compile(r"\bpopen\s*\("): "a program's answer is read by base/command_output.hpp",
+    re.compile(r"\bmk(dtemp|stemp|ostemp)\s*\("): "temporary files are made by base/temporary_folder.hpp, shared_file.hpp",
+}
+OUTSIDE_BASE = {
+    "src/base/": "is base",
+    "components/example/": "shows what a plug-in outside the tree does, which has no base",
+    "src/tools/terminal/": "asks for the terminal's TERM, in a program",
 }
 SOURCES = (".c", ".cpp", ".h", ".hpp")
 # The order of the groups in the picture is the way of the data.
@@ -107,6 +123,18 @@ def plain_locks(root, modules):
             with open(os.path.join(root, file), encoding="utf-8") as opened:
                 if LOCK.search(opened.read()) and not file.startswith(tuple(OTHER_LOCKS)):
                     yield f"{file} has a lock that a forked child may find locked for ever; use base/fork_lock.hpp"
+
+
+def twins_of_base(root, modules):
+    for name in modules:
+        for file in files_of(root, name, modules):
+            if file.startswith(tuple(OUTSIDE_BASE)):
+                continue
+            with open(os.path.join(root, file), encoding="utf-8") as opened:
+                text = opened.read()
+            for call, reason in IN_BASE.items():
+                if match := call.search(text):
+                    yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0)}...): {reason}"
 
 
 def reach(start, edges):
@@ -182,14 +210,14 @@ def main():
         with open(svg, "w", encoding="utf-8") as out:
             out.write(picture)
         return
-    found = list(problems_of(root, modules)) + list(plain_locks(root, modules))
+    found = [*problems_of(root, modules), *plain_locks(root, modules), *twins_of_base(root, modules)]
     current = open(dot, encoding="utf-8").read() if os.path.exists(dot) else ""
     if current != text:
         found.append("docs/figures/modules.dot is of other declarations; draw it anew: ninja -C build module_picture")
     elif not os.path.exists(svg) or any(f">{name}<" not in open(svg, encoding="utf-8").read() for name in modules):
         found.append("docs/figures/modules.svg lacks modules; draw it anew: ninja -C build module_picture")
     print("\n".join(found) or
-          f"{len(modules)} modules: what they include is what they declare, their locks survive a fork")
+          f"{len(modules)} modules: what they include is what they declare, their locks survive a fork, base has no twin")
     sys.exit(1 if found else 0)
 
 

@@ -2,7 +2,7 @@
 
 # Modules. Each is a folder with a name; others include its headers as "<name>/header.hpp". A target sees include/, its
 # own folder and the modules it declares, and nothing else, so that a forbidden include does not compile. What is
-# declared is also the picture of the modules (src/cmake/module_graph.cmake).
+# declared is also the picture of the modules (src/cmake/modules.py).
 
 # The folder "<build>/modules/<name>" holds one link, <name>, to the module's sources.
 function(substrata_name_module name)

@@ -1,11 +1,11 @@
 // Descends through the formula, and writes it down with our names.
 #include "metrics/expression.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <system_error>
 
 #include "base/json.hpp"
+#include "base/parse.hpp"
 
 namespace substrata::metrics {
 namespace {
@@ -135,13 +135,12 @@ class Reader {
     }
     if (at_ < text_.size() && begins_a_name(text_[at_])) return name(depth);
     double number = 0;
-    const char* const begin = text_.data() + at_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
-    if (error != std::errc() || end == begin || !std::isfinite(number)) {
+    const size_t length = leading_number(std::string_view(text_).substr(at_), &number);
+    if (length == 0) {
       fail("a number or name is missing");
       return {};
     }
-    at_ = static_cast<size_t>(end - text_.data());
+    at_ += length;
     return constant(number);
   }
 

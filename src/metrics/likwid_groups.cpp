@@ -1,6 +1,5 @@
 // LIKWID's form of groups, and its names of events.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -123,9 +122,7 @@ std::optional<unsigned> memory_channel(std::string_view counter) {
   constexpr std::string_view kBox = "MBOX";
   unsigned channel = 0;
   if (!counter.starts_with(kBox)) return std::nullopt;
-  const char* const begin = counter.data() + kBox.size();
-  const auto [end, error] = std::from_chars(begin, counter.data() + counter.size(), channel);
-  if (error != std::errc() || channel > 63 || end == begin) return std::nullopt;
+  if (leading_number(counter.substr(kBox.size()), &channel) == 0 || channel > 63) return std::nullopt;
   return channel;
 }
 

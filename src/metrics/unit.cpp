@@ -1,8 +1,8 @@
 // Words of units with prefixes of ten.
 #include "metrics/unit.hpp"
+#include "base/parse.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace substrata::metrics {
@@ -51,9 +51,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 Result<Unit> unit_of_word(std::string_view name) {
   double number = 0;
-  if (const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-      error == std::errc() && end == name.data() + name.size() && number > 0 && std::isfinite(number))
-    return Unit{{}, number};
+  if (parse_number(name, &number) && number > 0) return Unit{{}, number};
   if (const Word* word = find_word(name)) return Unit{word->powers, word->factor};
   for (const Prefix& prefix : kPrefixes) {
     if (!name.starts_with(prefix.name)) continue;

@@ -1,6 +1,5 @@
 // Processor vendors' lists of events and metrics, in the JSON that perf is built from.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -81,9 +80,7 @@ class Json {
         while (at < text_.size() && std::string_view(",]} \t\r\n").find(text_[at]) == std::string_view::npos)
           text += text_[at++];
         double number = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (text != "true" && text != "false" && text != "null" &&
-            (read.ec != std::errc() || read.ptr != text.data() + text.size())) {
+        if (text != "true" && text != "false" && text != "null" && !parse_number(text, &number)) {
           at = begin;
           return fail("a value is missing");
         }
@@ -262,12 +259,10 @@ class Reader {
     if (const auto scale = entry.find("ScaleUnit"); scale != entry.end()) {
       const std::string& text = scale->second.text;
       double factor = 1;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-      if (error != std::errc() || !std::isfinite(factor))
-        return fault(scale->second, "ScaleUnit begins with no number");
-      metric.formula_text =
-          "(" + metric.formula_text + ") * " + text.substr(0, static_cast<size_t>(end - text.data()));
-      metric.unit_text = trimmed(std::string_view(text).substr(static_cast<size_t>(end - text.data())));
+      const size_t length = leading_number(text, &factor);
+      if (length == 0) return fault(scale->second, "ScaleUnit begins with no number");
+      metric.formula_text = "(" + metric.formula_text + ") * " + text.substr(0, length);
+      metric.unit_text = trimmed(std::string_view(text).substr(length));
       if (metric.unit_text.empty()) metric.unit_text = "1";
     }
     if (const std::string wrong = compile(&metric); !wrong.empty()) return fault(value->second, wrong);

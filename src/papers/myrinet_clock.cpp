@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/parse.hpp"
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
@@ -32,8 +33,9 @@ double error_of(substrata_myrinet_clock_options options) {
 }
 
 double number_in(const std::string& setting, const std::string& name, double otherwise) {
-  return setting.starts_with(name + "=") ? std::strtod(setting.c_str() + name.size() + 1, nullptr)
-                                         : otherwise;
+  if (setting.starts_with(name + "="))
+    leading_number(std::string_view(setting).substr(name.size() + 1), &otherwise);
+  return otherwise;
 }
 
 // A size's amount is the simulated minutes. A setting is "drift=PPM", "wander=PPB", "corrected", "uncorrected",

@@ -1,5 +1,8 @@
 // The list of programs for the Owl paper's claims, with inputs that are made here.
 #include "papers/owl_program_list.hpp"
+#include "base/command_output.hpp"
+#include "base/parse.hpp"
+#include "base/search_path.hpp"
 
 #include <unistd.h>
 
@@ -135,14 +138,7 @@ constexpr char kPosition[] = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P4/2PBPN2/PP1N1PPP/R
 // GCC's program that compiles, and not the driver that starts it.
 std::string compiler_proper() {
   if (find_program("gcc").empty()) return {};
-  std::FILE* const answer = popen("gcc -print-prog-name=cc1 2>/dev/null", "r");
-  if (answer == nullptr) return {};
-  char line[4096] = {};
-  const bool read = std::fgets(line, sizeof line, answer) != nullptr;
-  pclose(answer);
-  if (!read) return {};
-  line[std::strcspn(line, "\n")] = '\0';
-  return find_program(line);
+  return find_program(std::string(trimmed(command_output("gcc -print-prog-name=cc1"))));
 }
 
 // The kernel itself, and not the script that starts it.
@@ -167,16 +163,7 @@ std::string our_program(const std::string& name) {
 }  // namespace
 
 std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : std::string();
-  const char* const path = std::getenv("PATH");
-  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const size_t colon = rest.find(':');
-    const std::string candidate = rest.substr(0, colon) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = colon == std::string::npos ? std::string() : rest.substr(colon + 1);
-  }
-  return {};
+  return search_path(name, [](const std::string& file) { return access(file.c_str(), X_OK) == 0; });
 }
 
 std::vector<OwlProgram> owl_programs(const std::string& folder) {

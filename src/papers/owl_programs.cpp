@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -21,6 +20,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/parse.hpp"
 #include "base/temporary_folder.hpp"
 #include "papers/owl_program_list.hpp"
 #include "terminal/progress.hpp"
@@ -155,7 +155,7 @@ class Lines {
     const char kind = at[1];
     if (kind != 'L' && kind != 'S' && kind != 'M') return;
     uint64_t address = 0;
-    std::from_chars(at + 3, end, address, 16);
+    leading_number({at + 3, end}, &address, 16);
     if (kind != 'S') add(address, false);
     if (kind != 'L') add(address, true);
   }
@@ -163,9 +163,9 @@ class Lines {
     uint64_t address = 0;
     uint8_t size = 0;
     const char* const number = std::find_if(at + 1, end, [](char c) { return c != ' '; });
-    const char* const comma = std::from_chars(number, end, address, 16).ptr;
+    const char* const comma = number + leading_number({number, end}, &address, 16);
     if (comma == end || *comma != ',') return;
-    std::from_chars(comma + 1, end, size);
+    leading_number({comma + 1, end}, &size);
     const auto [place, added] = places_.try_emplace(address, static_cast<uint32_t>(into_.code.size()));
     if (added) into_.code.push_back(code_.at(address, size));
     into_.executed.push_back(place->second << 8);

@@ -1,6 +1,5 @@
 // Turns the names of events into what perf_event_open needs: generic, raw, of tracefs, of sysfs, of libpfm4.
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -47,8 +46,7 @@ const char* const* sysfs_names(uint64_t config) {
 bool parse_raw(std::string_view text, uint64_t* config) {
   if (text.size() < 2 || (text[0] != 'r' && text[0] != 'R') || text.size() > 17) return false;
   text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *config, 16);
-  return error == std::errc() && end == text.data() + text.size();
+  return leading_number(text, config, 16) == text.size();
 }
 
 bool safe_path_part(std::string_view text) {

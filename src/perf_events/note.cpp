@@ -53,7 +53,7 @@ std::string explain_refusal(const char* root, int os_error, bool has_pmu) {
       if (os_error == EPERM && filtered)
         return "a seccomp filter (a container's default) forbids perf_event_open; allow the call in the "
                "container's profile or add the capability CAP_PERFMON";
-      if (!level.empty() && std::atoi(level.c_str()) > 0)
+      if (int64_t number = 0; parse_integer(level, &number) && number > 0)
         return "permission refused at perf_event_paranoid=" + level +
                "; lower it (sysctl kernel.perf_event_paranoid=1) or grant CAP_PERFMON";
       return "permission refused by the kernel or a security module; grant CAP_PERFMON";

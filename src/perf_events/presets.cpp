@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <mutex>
 
+#include "base/parse.hpp"
 #include "device_files.hpp"
 #include "note.hpp"
 
@@ -90,14 +90,11 @@ std::string newest_papi_table(const std::string& folder) {
   if (!open) return best;
   while (const dirent* entry = ::readdir(open.get())) {
     std::vector<uint32_t> version;
-    const char* at = entry->d_name;
-    const char* const end = at + std::strlen(at);
-    while (at < end) {
-      uint32_t number = 0;
-      const auto [next, error] = std::from_chars(at, end, number);
-      if (error != std::errc()) break;
+    uint32_t number = 0;
+    std::string_view rest = entry->d_name;
+    while (const size_t length = leading_number(rest, &number)) {
       version.push_back(number);
-      at = next < end ? next + 1 : next;
+      rest.remove_prefix(std::min(length + 1, rest.size()));
     }
     if (version.empty() || version < best_version) continue;
     best_version = version;
@@ -129,14 +126,8 @@ bool postfix_is_sound(std::string_view postfix, size_t terms) {
     const std::string_view digits = is_term ? token.substr(1) : token;
     uint32_t integer = 0;
     double real = 0;
-    if (is_term) {
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
-      if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || integer >= terms)
-        return false;
-    } else {
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), real);
-      if (error != std::errc() || end != digits.data() + digits.size()) return false;
-    }
+    if (is_term ? !parse_number(digits, &integer) || integer >= terms : !parse_number(digits, &real))
+      return false;
     ++depth;
   }
   return depth == 1;
@@ -161,14 +152,13 @@ bool infix_is_sound(std::string_view infix, size_t terms) {
       operand_next = opens;
       ++at;
     } else if (operand_next) {
-      const char* const begin = infix.data() + at + (c == 'N' ? 1 : 0);
-      const char* const end = infix.data() + infix.size();
+      if (c == 'N') ++at;
       uint32_t term = 0;
       double number = 0;
-      const auto [stop, error] =
-          c == 'N' ? std::from_chars(begin, end, term) : std::from_chars(begin, end, number);
-      if (error != std::errc() || (c == 'N' && term >= terms)) return false;
-      at = static_cast<size_t>(stop - infix.data());
+      const std::string_view rest = infix.substr(at);
+      const size_t length = c == 'N' ? leading_number(rest, &term) : leading_number(rest, &number);
+      if (length == 0 || (c == 'N' && term >= terms)) return false;
+      at += length;
       operand_next = false;
     } else {
       return false;

@@ -137,10 +137,9 @@ class Rules {
     double user = 0, system = 0;
     bool any = false;
     for (const Writer& writer : timeline_.recording->writers) {
-      const std::string in_system{property(writer.end_properties, "command.system_s")};
-      any = any || !in_system.empty();
-      system += std::strtod(in_system.c_str(), nullptr);
-      user += std::strtod(std::string(property(writer.end_properties, "command.user_s")).c_str(), nullptr);
+      any = any || !property(writer.end_properties, "command.system_s").empty();
+      system += property_real(writer.end_properties, "command.system_s");
+      user += property_real(writer.end_properties, "command.user_s");
     }
     if (!any) return lacks("the command's end");
     if (system < number("seconds_at_least") || system < number("share_at_least") * (user + system))

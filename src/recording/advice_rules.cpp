@@ -1,7 +1,6 @@
 // Reads the file of the rules.
 #include "recording/advice_rules.hpp"
 
-#include <charconv>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -37,8 +36,7 @@ AdviceRule::AdviceRule(const std::string& name)
 double AdviceRule::number(const std::string& name) const {
   const std::string& text = values_.at(name);
   double out = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (read.ec != std::errc()) throw std::runtime_error("advice.rules: " + name_ + " " + name);
+  if (leading_number(text, &out) == 0) throw std::runtime_error("advice.rules: " + name_ + " " + name);
   return out;
 }
 

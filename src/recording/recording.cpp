@@ -1,8 +1,8 @@
 // Questions about a recording in memory.
 #include "recording/recording.hpp"
+#include "base/parse.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <system_error>
 
@@ -23,9 +23,7 @@ std::int64_t rank_of_scope(std::string_view scope) noexcept {
   constexpr std::string_view kBefore = "rank ";
   std::int64_t rank = -1;
   if (scope.substr(0, kBefore.size()) != kBefore) return -1;
-  const char* const end = scope.data() + scope.size();
-  const auto [rest, error] = std::from_chars(scope.data() + kBefore.size(), end, rank);
-  return error == std::errc() && rest == end && rank >= 0 ? rank : -1;
+  return parse_number(scope.substr(kBefore.size()), &rank) && rank >= 0 ? rank : -1;
 }
 
 std::string_view property(const Properties& properties, std::string_view name) noexcept {
@@ -35,9 +33,14 @@ std::string_view property(const Properties& properties, std::string_view name) n
 }
 
 std::int64_t property_number(const Properties& properties, std::string_view name) noexcept {
-  const std::string_view text = property(properties, name);
   std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  leading_number(property(properties, name), &number);
+  return number;
+}
+
+double property_real(const Properties& properties, std::string_view name) noexcept {
+  double number = 0;
+  leading_number(property(properties, name), &number);
   return number;
 }
 

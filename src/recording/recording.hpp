@@ -96,6 +96,7 @@ using Properties = std::vector<std::pair<std::string, std::string>>;
 std::string_view property(const Properties& properties, std::string_view name) noexcept;
 // The same as a number; 0 when it is not a number.
 std::int64_t property_number(const Properties& properties, std::string_view name) noexcept;
+double property_real(const Properties& properties, std::string_view name) noexcept;
 
 // One process that wrote.
 struct Writer {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parse.hpp"
 #include "recording/reduction.hpp"
 
 namespace substrata::recording {
@@ -167,11 +168,11 @@ std::vector<NamedSpread> spreads_of(const Properties& properties) {
     }
     if (fields.size() != 8) continue;
     NamedSpread one{fields[0], fields[1], fields[2], {}};
-    one.spread.count = static_cast<std::size_t>(std::strtoull(fields[3].c_str(), nullptr, 10));
-    one.spread.min = std::strtod(fields[4].c_str(), nullptr);
-    one.spread.mean = std::strtod(fields[5].c_str(), nullptr);
-    one.spread.max = std::strtod(fields[6].c_str(), nullptr);
-    one.spread.deviation = std::strtod(fields[7].c_str(), nullptr);
+    leading_number(fields[3], &one.spread.count);
+    leading_number(fields[4], &one.spread.min);
+    leading_number(fields[5], &one.spread.mean);
+    leading_number(fields[6], &one.spread.max);
+    leading_number(fields[7], &one.spread.deviation);
     out.push_back(std::move(one));
   }
   return out;

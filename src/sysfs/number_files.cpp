@@ -6,13 +6,13 @@
 
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "base/uninterrupted.hpp"
 
 namespace substrata::sysfs {
@@ -136,9 +136,10 @@ bool number_at_front(std::string_view word, uint64_t* number) noexcept {
   const bool negative = !word.empty() && word.front() == '-';
   if (negative) word.remove_prefix(1);
   uint64_t magnitude = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), magnitude);
-  if (error != std::errc()) return false;
-  if (end != word.data() + word.size() && (*end == '.' || *end == 'x' || *end == ',')) return false;
+  const size_t length = leading_number(word, &magnitude);
+  if (length == 0) return false;
+  if (length != word.size() && (word[length] == '.' || word[length] == 'x' || word[length] == ','))
+    return false;
   *number = negative ? 0 - magnitude : magnitude;
   return true;
 }

@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/glob.hpp"
 #include "support/program.hpp"
 
 namespace {
@@ -90,6 +93,31 @@ TEST(SubstrataAbi, ThePrivateNodeHoldsNothingThatNoCompanionNeeds) {
   ours.erase(kPrivateNode);
   EXPECT_EQ(without(ours, names_of(COMPANIONS, "--undefined-only", kPrivateNode)), kNone)
       << "SUBSTRATA_PRIVATE_API marks these, in vain";
+}
+
+// Of the other libraries: libraries.symbols has "LIBRARY NAME" lines, sorted; a name
+// may be a pattern, as MPI's functions are.
+TEST(SubstrataAbi, EveryOtherLibraryExportsTheNamesOfItsRecordAlone) {
+  std::map<std::string, Names> recorded;
+  std::ifstream file(RECORDS "/libraries.symbols");
+  for (std::string library, name; file >> library >> name;) recorded[library].insert(name);
+  std::istringstream libraries(OTHERS);
+  for (std::string path; libraries >> path;) {
+    const std::string file_name = std::filesystem::path(path).filename();
+    const std::string library = file_name.substr(0, file_name.find(".so")) + ".so";
+    const Ran listed = run(std::string(NM) + " -D --defined-only '" + path +
+                           "' | awk '$2 != \"A\" {sub(/@.*/, \"\", $3); print $3}'");
+    std::istringstream lines(listed.out);
+    Names unused = recorded[library];
+    for (std::string name; lines >> name;) {
+      const auto known =
+          std::find_if(recorded[library].begin(), recorded[library].end(),
+                       [&](const std::string& pattern) { return substrata::glob(pattern, name); });
+      EXPECT_TRUE(known != recorded[library].end()) << library << " exports " << name;
+      if (known != recorded[library].end()) unused.erase(*known);
+    }
+    EXPECT_EQ(unused, Names()) << library << " does not export what its record has";
+  }
 }
 
 class Interface : public testing::Test {

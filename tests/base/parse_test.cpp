@@ -9,6 +9,7 @@
 #include "base/glob.hpp"
 #include "base/json.hpp"
 #include "base/parse.hpp"
+#include "support/decimal_comma.hpp"
 
 namespace {
 
@@ -35,6 +36,38 @@ TEST(ParseNumber, RefusesWhatIsNotWhollyANumberAndLeavesTheValue) {
   }
   uint8_t small = 7;
   EXPECT_FALSE(parse_number("256", &small));
+}
+
+TEST(ParseNumber, TakesARealNumberWhateverTheLocale) {
+  const substrata::tests::DecimalComma locale;
+  double value = 0;
+  EXPECT_TRUE(parse_number("-2.5", &value) && value == -2.5);
+  EXPECT_TRUE(parse_number("1e3", &value) && value == 1000);
+  for (const char* text : {"", "2,5", "2.5 ", " 2.5", "+2.5", "inf", "nan", "1e999", "0x10"}) {
+    value = 7;
+    EXPECT_FALSE(parse_number(text, &value)) << text;
+    EXPECT_EQ(value, 7) << text;
+  }
+}
+
+TEST(LeadingNumber, IsTakenUpToWhatFollowsIt) {
+  int number = 0;
+  EXPECT_EQ(leading_number("12.node", &number), 2u);
+  EXPECT_EQ(number, 12);
+  double real = 0;
+  EXPECT_EQ(leading_number("1.5ms", &real), 3u);
+  EXPECT_EQ(real, 1.5);
+  uint8_t byte = 0;
+  EXPECT_EQ(leading_number("fF+", &byte, 16), 2u);
+  EXPECT_EQ(byte, 255);
+}
+
+TEST(LeadingNumber, LeavesTheValueWhereThereIsNoneOrItDoesNotFit) {
+  for (const char* text : {"", "x1", " 1", "+1", "-", "256"}) {
+    uint8_t value = 7;
+    EXPECT_EQ(leading_number(text, &value), 0u) << text;
+    EXPECT_EQ(value, 7u) << text;
+  }
 }
 
 TEST(ParseSize, ScalesByPowersOfTwo) {

@@ -1,9 +1,9 @@
 // Compiles and evaluates the formulas of derived events.
 #include "events/derived.hpp"
+#include "base/parse.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -106,22 +106,18 @@ struct FormulaReader {
       return kSuccess;
     }
     if (names == nullptr && at < text.size() && text[at] == 'N') {
-      const char* begin = text.data() + at + 1;
-      const char* end = text.data() + text.size();
       unsigned term = 0;
-      const auto [stop, error] = std::from_chars(begin, end, term);
-      if (error != std::errc() || stop == begin) return bad("N needs a number");
+      const size_t length = leading_number(text.substr(at + 1), &term);
+      if (length == 0) return bad("N needs a number");
       if (term >= term_count) return bad("there is no such term");
-      at = static_cast<size_t>(stop - text.data());
+      at += 1 + length;
       items.push_back({'n', static_cast<uint16_t>(term), 0});
       return kSuccess;
     }
     double number = 0;
-    const char* begin = text.data() + at;
-    const auto [stop, error] = std::from_chars(begin, text.data() + text.size(), number);
-    if (error != std::errc() || stop == begin || !std::isfinite(number))
-      return bad("a term or number is missing");
-    at = static_cast<size_t>(stop - text.data());
+    const size_t length = leading_number(text.substr(at), &number);
+    if (length == 0) return bad("a term or number is missing");
+    at += length;
     items.push_back({'c', 0, number});
     return kSuccess;
   }

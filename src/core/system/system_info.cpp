@@ -170,16 +170,19 @@ void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
 int megahertz(const char* file, int fallback) {
   const std::string text =
       first_line(machine_root() + std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
-  const long khz = std::strtol(text.c_str(), nullptr, 10);
+  long khz = 0;
+  leading_number(text, &khz);
   return khz > 0 ? static_cast<int>(khz / 1000) : fallback;
 }
 
 // Of a recorded machine what its /proc/cpuinfo says, 0 where it says nothing.
 int clock_mhz(std::string_view cpuinfo) {
   if (*machine_root() == '\0') return static_cast<int>(cycle_hz() / 1e6);
-  std::string text(value_of_key(cpuinfo, "cpu MHz"));
+  std::string_view text = value_of_key(cpuinfo, "cpu MHz");
   if (text.empty()) text = value_of_key(cpuinfo, "clock");  // "3800.000000MHz", of POWER
-  return static_cast<int>(std::strtod(text.c_str(), nullptr));
+  double mhz = 0;
+  leading_number(text, &mhz);
+  return static_cast<int>(mhz);
 }
 
 struct Unload {
@@ -219,9 +222,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   sysfs::read_text(root + "/proc/cpuinfo", &cpuinfo);
   info->model_name = value_of_key(cpuinfo, "model name");
   if (info->model_name.empty()) info->model_name = info->own_name;
-  info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
-  info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
-  info->stepping = std::atoi(text_of(package, "CPUStepping"));
+  leading_number(text_of(package, "CPUFamilyNumber"), &info->family);
+  leading_number(text_of(package, "CPUModelNumber"), &info->family_model);
+  leading_number(text_of(package, "CPUStepping"), &info->stepping);
   info->vendor = vendor_number(info->vendor_name);
   if (info->vendor_name.empty() && info->model_name.starts_with("POWER")) {
     info->vendor_name = "IBM";

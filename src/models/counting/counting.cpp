@@ -17,26 +17,17 @@ Monitor& monitor_of(Device* device) noexcept { return *reinterpret_cast<Monitor*
 
 ObservingInstrument::~ObservingInstrument() { end_observation(); }
 
-void ObservingInstrument::end_observation() noexcept {
-  substrata_observer_destroy(observer_);
-  observer_ = nullptr;
-}
-
-void ObservingInstrument::call(void* owner, const substrata_transaction* batch, size_t count) {
-  static_cast<ObservingInstrument*>(owner)->observe(batch, count);
-}
+void ObservingInstrument::end_observation() noexcept { observer_.destroy(); }
 
 Status ObservingInstrument::begin() noexcept {
-  if (observer_ == nullptr && substrata_observer_create(call, this, 0, &observer_) != 0) {
+  if (!observer_ && observer_.try_create<&ObservingInstrument::observe>(*this) != 0)
     return refuse(Code::kNoMemory, "%s", substrata_feed_error());
-  }
-  if (const int refused = substrata_subscribe(observer_, patterns_.c_str()); refused != 0) {
+  if (const int refused = observer_.try_subscribe(patterns_.c_str()); refused != 0)
     return refuse(static_cast<Code>(refused), "%s", substrata_feed_error());
-  }
   return kSuccess;
 }
 
-void ObservingInstrument::end() noexcept { substrata_unsubscribe(observer_, nullptr); }
+void ObservingInstrument::end() noexcept { observer_.try_unsubscribe(); }
 
 uint32_t Monitor::event_count() const noexcept {
   const std::lock_guard lock(catalogue_mutex_);

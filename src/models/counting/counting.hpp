@@ -8,8 +8,8 @@
 //   constexpr SubstrateTable kTable = counting::table<CacheMonitor, kEvents>({.name = "memory", ...});
 #pragma once
 
-#include <substrata/feed.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 
 #include <array>
 #include <deque>
@@ -61,9 +61,8 @@ class ObservingInstrument : public Instrument {
   virtual void observe(const substrata_transaction* batch, size_t count) noexcept = 0;
 
  private:
-  static void call(void* owner, const substrata_transaction* batch, size_t count);
   const std::string patterns_;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 // Where an event's value comes from: the sum of the counters. They and the instrument live as long as the

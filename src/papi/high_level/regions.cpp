@@ -56,7 +56,8 @@ namespace {
 // PAPI_HL_THREAD_MULTIPLE, when set to anything but 1, shows what all threads measured as one thread's.
 bool threads_apart() {
   const char* const setting = environment("PAPI_HL_THREAD_MULTIPLE");
-  return setting == nullptr || std::atoi(setting) == 1;
+  int number = 0;
+  return setting == nullptr || (leading_number(setting, &number) != 0 && number == 1);
 }
 
 // SUBSTRATA_HL_SUMMARY: a summary beside the report, or, as "only", instead of it.

@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/json.hpp"
+#include "base/parse.hpp"
 #include "base/pause.hpp"
 #include "high_level/job_start.hpp"
 #include "high_level/metric_columns.hpp"
@@ -314,9 +315,8 @@ long rank_of_process() noexcept {
   for (const char* variable : kRankVariables) {
     const char* const text = environment(variable);
     if (text == nullptr) continue;
-    char* end = nullptr;
-    const long rank = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && rank >= 0) return rank;
+    long rank = -1;
+    if (parse_number(text, &rank) && rank >= 0) return rank;
   }
   return -1;
 }

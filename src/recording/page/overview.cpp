@@ -64,9 +64,8 @@ class Overview {
   double of_ends(std::string_view name, bool largest) const {
     double out = NAN;
     for (const Writer& writer : timeline_.recording->writers) {
-      const std::string text{property(writer.end_properties, name)};
-      if (text.empty()) continue;
-      const double one = std::strtod(text.c_str(), nullptr);
+      if (property(writer.end_properties, name).empty()) continue;
+      const double one = property_real(writer.end_properties, name);
       out = std::isnan(out) ? one : largest ? std::max(out, one) : out + one;
     }
     return out;

@@ -1,5 +1,6 @@
 // fork, a pipe that holds the command back, exec, and signals read from a descriptor.
 #include "sampler/child.hpp"
+#include "base/search_path.hpp"
 
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -51,19 +52,7 @@ std::string find_command(const std::string& name) {
     if (can && fs::is_directory(file, ignored)) error = EACCES;
     return can && !fs::is_directory(file, ignored);
   };
-  if (name.find('/') != std::string::npos) {
-    if (runs(name)) return name;
-    throw CommandError(name, error);
-  }
-  const char* setting = std::getenv("PATH");
-  const std::string path = setting != nullptr ? setting : "/bin:/usr/bin";
-  for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const std::string folder = path.substr(begin, end - begin);
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    if (runs(file)) return file;
-    begin = end + 1;
-  }
+  if (std::string file = search_path(name, runs); !file.empty()) return file;
   throw CommandError(name, error);
 }
 

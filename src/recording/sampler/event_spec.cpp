@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/environment.hpp"
 #include "measuring.hpp"
 
 namespace substrata::sampler {
@@ -16,7 +17,7 @@ ModelSetting::ModelSetting(const std::vector<std::string>& event_specs) {
   const bool wanted = std::any_of(event_specs.begin(), event_specs.end(), [](const std::string& spec) {
     return spec.find("thermal_model") != std::string::npos;
   });
-  if (!wanted || std::getenv(kModelSetting) != nullptr) return;
+  if (!wanted || environment(kModelSetting) != nullptr) return;
   setenv(kModelSetting, "1", 1);
   set_ = true;
 }

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include "base/parse.hpp"
 #include "measuring.hpp"
 #include "sampler/event_spec.hpp"
 #include "sampler/machine_state.hpp"
@@ -30,7 +30,8 @@ std::vector<pid_t> threads_of_tree(pid_t process) {
     std::vector<pid_t> own;
     for (fs::directory_iterator at("/proc/" + std::to_string(processes[i]) + "/task", error), end;
          !error && at != end; at.increment(error)) {
-      own.push_back(static_cast<pid_t>(std::atoi(at->path().filename().c_str())));
+      pid_t thread = 0;
+      if (parse_number(at->path().filename().string(), &thread)) own.push_back(thread);
       std::ifstream children(at->path() / "children");
       for (pid_t child = 0; children >> child;) processes.push_back(child);
     }
@@ -67,22 +68,16 @@ std::vector<std::string> names_of(const Sampler& sampler) {
 
 std::vector<int> parse_processors(const std::string& text) {
   std::vector<int> out;
-  const char *at = text.data(), *const end = at + text.size();
-  bool sound = at < end;
-  while (sound && at < end) {
-    int first = 0;
-    auto read = std::from_chars(at, end, first);
-    int last = first;
-    sound = read.ec == std::errc() && first >= 0;
-    if (sound && read.ptr < end && *read.ptr == '-') {
-      read = std::from_chars(read.ptr + 1, end, last);
-      sound = read.ec == std::errc() && last >= first && last < 65536;
-    }
+  bool sound = !text.empty();
+  for (const std::string& range : split(text, ',')) {
+    int first = 0, last = 0;
+    const std::size_t dash = range.find('-');
+    sound = sound && parse_number(range.substr(0, dash), &first) && first >= 0;
+    last = first;
+    if (sound && dash != std::string::npos)
+      sound = parse_number(range.substr(dash + 1), &last) && last >= first && last < 65536;
     for (int i = first; sound && i <= last; ++i)
       if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
-    at = read.ptr;
-    if (!sound || at == end) break;
-    sound = *at++ == ',' && at < end;
   }
   if (!sound) throw std::runtime_error("'" + text + "' is no list of processors; write for example 0-3,8");
   return out;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/environment.hpp"
 #include "mpi_exchange/clock_exchange.hpp"
 
 namespace substrata::sampler {
@@ -65,7 +66,7 @@ recording::Properties machine_properties() {
 std::optional<RankOfJob> rank_of_job() {
   const auto setting = [](std::initializer_list<const char*> names) {
     for (const char* name : names)
-      if (const char* value = std::getenv(name); value != nullptr && value[0] != '\0')
+      if (const char* value = environment(name); value != nullptr && value[0] != '\0')
         return std::string(value);
     return std::string();
   };
@@ -75,7 +76,7 @@ std::optional<RankOfJob> rank_of_job() {
   if (out.rank.empty() || out.local_rank.empty()) return std::nullopt;
   out.job = setting({"PMIX_NAMESPACE", "PMI_ID", "SLURM_STEP_ID"});
   // Ranks of one node have one parent, whatever launched them.
-  if (std::getenv("PMIX_NAMESPACE") == nullptr) out.job += "/" + std::to_string(getppid());
+  if (environment("PMIX_NAMESPACE") == nullptr) out.job += "/" + std::to_string(getppid());
   return out;
 }
 

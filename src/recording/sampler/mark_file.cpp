@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <system_error>
 
 namespace substrata::sampler {
 namespace {
@@ -33,12 +33,12 @@ bool parse_mark(const std::string& line, recording::Mark* out) {
 }
 
 MarkFile::MarkFile(std::int32_t rank) : rank_(rank) {
-  const char* temporary = std::getenv("TMPDIR");
-  std::string folder = (temporary != nullptr && temporary[0] != '\0' ? std::string(temporary) : "/tmp") +
-                       "/substrata-record-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return;
-  folder_ = folder;
-  const std::string path = folder + "/marks";
+  try {
+    folder_.emplace();
+  } catch (const std::system_error&) {
+    return;  // a recording without marks
+  }
+  const std::string path = folder_->path() / "marks";
   file_ = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
   watch_ = file_ < 0 ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (watch_ >= 0 && inotify_add_watch(watch_, path.c_str(), IN_MODIFY) < 0) {
@@ -51,8 +51,6 @@ MarkFile::MarkFile(std::int32_t rank) : rank_(rank) {
 MarkFile::~MarkFile() {
   if (watch_ >= 0) close(watch_);
   if (file_ >= 0) close(file_);
-  if (!path_.empty()) unlink(path_.c_str());
-  if (!folder_.empty()) rmdir(folder_.c_str());
 }
 
 void MarkFile::take(recording::Sink& sink, std::int64_t now) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/temporary_folder.hpp"
 #include "recording/writer.hpp"
 
 namespace substrata::sampler {
@@ -27,7 +29,7 @@ class MarkFile {
 
  private:
   std::int32_t rank_;
-  std::string folder_;
+  std::optional<TemporaryFolder> folder_;
   std::string path_;
   std::string rest_;
   int watch_ = -1;

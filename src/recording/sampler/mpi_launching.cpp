@@ -1,5 +1,7 @@
 // Finds the MPI library of a program, its launcher and its shim.
 #include "mpi_launching.hpp"
+#include "base/environment.hpp"
+#include "base/search_path.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,16 +29,7 @@ fs::path find_program(const std::string& name) {
   const auto runs = [&](const fs::path& file) {
     return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
   };
-  if (name.find('/') != std::string::npos) return runs(name) ? fs::path(name) : fs::path();
-  const char* path = std::getenv("PATH");
-  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-  for (std::size_t begin = 0; begin <= rest.size();) {
-    const std::size_t end = std::min(rest.find(':', begin), rest.size());
-    const fs::path file = fs::path(rest.substr(begin, end - begin)) / name;
-    if (runs(file)) return file;
-    begin = end + 1;
-  }
-  return {};
+  return search_path(name, runs);
 }
 
 // Which MPI library a program names as one it needs. A library of another name that brings MPI along is not
@@ -143,7 +136,7 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
                              "; name the right one with --launcher");
 
   std::string preload = find_shim(mpi).string();
-  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && others[0] != '\0')
+  if (const char* others = environment("LD_PRELOAD"); others != nullptr && others[0] != '\0')
     preload += std::string(":") + others;
   std::vector<std::string> command = {launcher.string()};
   const auto set = [&](const std::string& name, const std::string& value) {
@@ -154,7 +147,7 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
   };
   set("LD_PRELOAD", preload);
   for (const ShimSetting& setting : kSettings)
-    if (const char* value = std::getenv(setting.variable); value != nullptr) set(setting.variable, value);
+    if (const char* value = environment(setting.variable); value != nullptr) set(setting.variable, value);
   command.insert(command.end(), words.begin(), words.end());
   return command;
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -17,6 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/environment.hpp"
+#include "base/parse.hpp"
 #include "measuring.hpp"
 #include "mpi_launching.hpp"
 #include "recording/memory_sink.hpp"
@@ -105,7 +106,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
     if (!summary.empty() && plan.rank <= 0) environment.emplace_back("SUBSTRATA_MPI_SUMMARY", summary);
   }
   if (!plan.preload.empty()) {
-    const char* others = std::getenv("LD_PRELOAD");
+    const char* others = substrata::environment("LD_PRELOAD");
     environment.emplace_back(
         "LD_PRELOAD",
         plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
@@ -311,9 +312,8 @@ recording::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
 
 std::int64_t parse_duration(const std::string& text) {
   double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string unit(rest, end);
+  const std::size_t length = leading_number(text, &number);
+  const std::string unit = text.substr(length);
   double scale = 0;
   if (unit == "s")
     scale = 1e9;
@@ -322,7 +322,7 @@ std::int64_t parse_duration(const std::string& text) {
   else if (unit == "us")
     scale = 1e3;
   const double ns = number * scale;
-  if (error != std::errc() || scale == 0 || !(ns >= 1e5) || !(ns <= 3.6e12))
+  if (length == 0 || scale == 0 || !(ns >= 1e5) || !(ns <= 3.6e12))
     throw std::runtime_error("'" + text +
                              "' is not an interval between 100us and 3600s; write for example 100ms or 1s");
   return static_cast<std::int64_t>(std::llround(ns));

@@ -1,5 +1,6 @@
 // The child or the descriptor of a process, and the events attached to it.
 #include "sampler/target.hpp"
+#include "base/parse.hpp"
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -19,8 +19,7 @@ namespace {
 
 pid_t process_number(const std::string& text) {
   pid_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number <= 0)
+  if (!parse_number(text, &number) || number <= 0)
     throw std::runtime_error("'" + text + "' is not the number of a process");
   return number;
 }

@@ -1,7 +1,6 @@
 // Reads places out of names and texts of events, and walks the tree to them.
 #include "topology/sensors.hpp"
 
-#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <string_view>
@@ -16,8 +15,8 @@ int number_behind(std::string_view text, std::string_view word, int base = 10) {
   const std::size_t at = text.find(word);
   if (at == std::string_view::npos) return -1;
   int number = -1;
-  const char* begin = text.data() + at + word.size();
-  return std::from_chars(begin, text.data() + text.size(), number, base).ec == std::errc() ? number : -1;
+  leading_number(text.substr(at + word.size()), &number, base);
+  return number;
 }
 
 Object* find(Object& within, const std::function<bool(const Object&)>& wanted) {

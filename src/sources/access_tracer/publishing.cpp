@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/own_memory.hpp"
 #include "entry.hpp"
 #include "report.hpp"
@@ -24,7 +25,7 @@ constexpr client::feed::Source kSource{
     .ticks_per_second = 0};
 
 bool is_set(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = environment(name);
   return value != nullptr && value[0] == '1';
 }
 
@@ -180,7 +181,7 @@ void ThreadPublisher::after_fork() {
 bool add_source() { return kSource.try_add() == 0; }
 
 client::feed::Recorder begin_trace() {
-  const char* const path = std::getenv("SUBSTRATA_MEMORY_TRACE");
+  const char* const path = environment("SUBSTRATA_MEMORY_TRACE");
   if (path == nullptr || path[0] == '\0') return {};
   auto recorder = client::feed::Recorder::start(path, "mem.cpu*.accesses");
   if (!recorder) {

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "entry.hpp"
 #include "report.hpp"
 #include "summary.hpp"
@@ -57,9 +58,9 @@ void add_own_stack(Objects& objects, uint32_t thread) {
 }  // namespace
 
 Runtime::Runtime() {
-  if (const char* path = std::getenv("SUBSTRATA_MEMORY_SUMMARY")) summary_ = path;
-  if (const char* text = std::getenv("SUBSTRATA_MEMORY_FILTER")) report(parse_filter(text, filter_));
-  if (const char* text = std::getenv("SUBSTRATA_MEMORY_SAMPLE")) report(parse_burst(text, burst_));
+  if (const char* path = environment("SUBSTRATA_MEMORY_SUMMARY")) summary_ = path;
+  if (const char* text = environment("SUBSTRATA_MEMORY_FILTER")) report(parse_filter(text, filter_));
+  if (const char* text = environment("SUBSTRATA_MEMORY_SAMPLE")) report(parse_burst(text, burst_));
   pthread_key_create(&thread_end, at_thread_end);
   has_feed_ = add_source();
   if (has_feed_) substrata_places(answer_place);
@@ -358,7 +359,7 @@ void substrata_memory_branched(substrata_memory_thread* thread, uintptr_t block)
   Entry().run([&] { state_of(thread).publisher.branch(block); });
 }
 int substrata_memory_takes_times(void) {
-  const char* const asked = std::getenv("SUBSTRATA_MEMORY_TIMES");
+  const char* const asked = substrata::environment("SUBSTRATA_MEMORY_TIMES");
   return asked != nullptr && asked[0] == '1' ? 1 : 0;
 }
 void substrata_memory_ran(substrata_memory_thread*, uintptr_t pc, uint64_t ns) {

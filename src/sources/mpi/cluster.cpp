@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/parse.hpp"
 #include "gather.hpp"
 #include "outputs.hpp"
@@ -146,7 +147,7 @@ bool follow_own(Shim& self, const char* text) {
 }  // namespace
 
 void begin_cluster(Shim& self) {
-  const char* const text = std::getenv("SUBSTRATA_MPI_CLUSTER");
+  const char* const text = environment("SUBSTRATA_MPI_CLUSTER");
   int wanted = self.rank == 0 && unharmed([&] { return wants_cluster(self, text); }, false) ? 1 : 0;
   PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (wanted == 0) return;
@@ -215,7 +216,7 @@ void end_cluster(Shim& self) {
   const int error = file ? file->end() : ENOMEM;
   if (error != 0)
     std::fprintf(stderr, "substrata MPI shim: the messages cannot be written into %s for the cluster: %s\n",
-                 std::getenv(kFolder), std::strerror(error));
+                 environment(kFolder), std::strerror(error));
 }
 
 }  // namespace substrata::mpi

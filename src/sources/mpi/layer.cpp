@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/environment.hpp"
 #include "shim.hpp"
 
 namespace substrata::mpi {
@@ -148,7 +149,7 @@ bool hook_layer() {
   PMPI_Get_library_version(version, &length);
   char wanted[32];
   std::snprintf(wanted, sizeof wanted, "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
-  const char* forced = std::getenv("SUBSTRATA_MPI_LEVEL");
+  const char* forced = environment("SUBSTRATA_MPI_LEVEL");
   if (forced != nullptr && std::strcmp(forced, "1") == 0) return false;
   layer = static_cast<PointToPointLayer*>(dlsym(RTLD_DEFAULT, "mca_pml"));
   const bool right = std::strstr(version, wanted) != nullptr && layer != nullptr && layer->send != nullptr &&

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/environment.hpp"
 #include "shim.hpp"
 
 namespace substrata::mpi {
@@ -18,7 +19,7 @@ void name_job(Shim& self) {
 }
 
 std::string output_path(const Shim& self, const char* variable) {
-  const char* const path = std::getenv(variable);
+  const char* const path = environment(variable);
   std::string out = path != nullptr ? path : "";
   if (!out.empty() && self.spawned_as != 0) out += ".spawned-" + std::to_string(self.spawned_as);
   return out;

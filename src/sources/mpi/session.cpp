@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/environment.hpp"
 #include "call_time.hpp"
 #include "completion_callbacks.hpp"
 #include "gather.hpp"
@@ -50,13 +51,13 @@ bool right_library_loaded() {
 // The settings of time; rank 0 reports those that cannot be obeyed.
 void read_settings(Shim& self) {
   std::string wrong;
-  if (const char* base = std::getenv("SUBSTRATA_MPI_TIME"); base != nullptr && base[0] != '\0') {
+  if (const char* base = environment("SUBSTRATA_MPI_TIME"); base != nullptr && base[0] != '\0') {
     if (std::strcmp(base, "real") == 0)
       self.virtual_time = false;
     else if (std::strcmp(base, "virtual") != 0)
       wrong = "SUBSTRATA_MPI_TIME is 'real' or 'virtual', not '" + std::string(base) + "'";
   }
-  if (const char* network = std::getenv("SUBSTRATA_MPI_NETWORK"))
+  if (const char* network = environment("SUBSTRATA_MPI_NETWORK"))
     if (const std::string error = parse_network_model(network, &self.network); !error.empty())
       wrong = "SUBSTRATA_MPI_NETWORK: " + error;
   if (!wrong.empty() && self.rank == 0)

@@ -1,5 +1,6 @@
 // Mapping the recorder's board and taking an entry of it.
 #include "shared_status.hpp"
+#include "base/environment.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +14,7 @@
 namespace substrata::mpi {
 
 void SharedStatus::find() {
-  const char* path = std::getenv("SUBSTRATA_MPI_LIVE");
+  const char* path = environment("SUBSTRATA_MPI_LIVE");
   if (path == nullptr || path[0] == '\0' || board_ != nullptr) return;
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return;

@@ -1,9 +1,8 @@
 // The network model's text form.
 #include "virtual_clock.hpp"
 
-#include <charconv>
-
 #include "base/json.hpp"
+#include "base/parse.hpp"
 
 namespace substrata::mpi {
 
@@ -24,9 +23,7 @@ std::string parse_network_model(std::string_view text, NetworkModel* out) {
       return "'" + std::string(name) + "' is not known; factor, overhead, latency and byte are";
     const std::string_view number = equals == std::string_view::npos ? "" : item.substr(equals + 1);
     double read = -1;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), read);
-    if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || !(read >= 0) ||
-        read > 1e12)
+    if (!parse_number(number, &read) || !(read >= 0) || read > 1e12)
       return "'" + std::string(item) + "' needs a number from 0 to 1e12";
     *value = read;
   }

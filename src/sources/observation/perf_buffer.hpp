@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parse.hpp"
 #include "base/sample_ring.hpp"
 #include "observation/raw_samples.hpp"
 
@@ -191,7 +192,7 @@ inline std::vector<pid_t> threads_of(pid_t process) {
   const std::string path = "/proc/" + std::to_string(process) + "/task";
   if (DIR* folder = opendir(path.c_str())) {
     while (const dirent* entry = readdir(folder))
-      if (const int thread = std::atoi(entry->d_name); thread > 0) out.push_back(thread);
+      if (pid_t thread = 0; parse_number(entry->d_name, &thread)) out.push_back(thread);
     closedir(folder);
   }
   return out;

@@ -5,13 +5,14 @@
 #include <substrata/values.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <string_view>
 #include <vector>
+
+#include "base/parse.hpp"
 
 namespace substrata::pages {
 
@@ -86,8 +87,7 @@ struct RawFields {
   static uint64_t number(std::string_view line, std::string_view before) {
     uint64_t value = 0;
     const size_t at = line.find(before);
-    if (at != std::string_view::npos)
-      std::from_chars(line.data() + at + before.size(), line.data() + line.size(), value);
+    if (at != std::string_view::npos) leading_number(line.substr(at + before.size()), &value);
     return value;
   }
 };

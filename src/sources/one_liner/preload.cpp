@@ -13,6 +13,7 @@
 
 #include <substrata/feed.hpp>
 
+#include "base/environment.hpp"
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "streams.hpp"
@@ -21,7 +22,7 @@ namespace substrata::one_liner {
 namespace {
 
 std::string setting(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = environment(name);
   return value != nullptr ? value : "";
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "model_runs/offline_replay.hpp"
 
@@ -35,7 +36,10 @@ std::string decimal(double value) {
 }
 
 // To a thousandth, in which the cluster's nanoseconds have no more meaning.
-double rounded(double value) { return std::stod(decimal(value)); }
+double rounded(double value) {
+  parse_number(decimal(value), &value);
+  return value;
+}
 
 void write(const std::string& path, const std::string& text) {
   write_whole(path, [&](std::ostream& to) { to << text; });

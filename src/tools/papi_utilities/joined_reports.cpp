@@ -1,8 +1,8 @@
 // Numbers of regions, made times, rates and statistics.
 #include "joined_reports.hpp"
+#include "base/parse.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -47,9 +47,7 @@ long long number(const Json& value) {
   if (value.is_number()) return value.get<long long>();
   const std::string& text = value.get_ref<const std::string&>();
   long long result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw std::runtime_error("\"" + text + "\" is not a number");
+  if (!parse_number(text, &result)) throw std::runtime_error("\"" + text + "\" is not a number");
   return result;
 }
 

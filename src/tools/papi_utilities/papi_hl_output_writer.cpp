@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "joined_reports.hpp"
 
@@ -27,11 +28,9 @@ std::vector<RankReport> read_reports(const std::string& folder) {
     if (!name.starts_with(kStart) || !name.ends_with(kEnd)) continue;
     const std::string digits =
         name.substr(kStart.size(), name.size() - std::min(name.size(), kStart.size() + kEnd.size()));
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 18)
-      continue;
-    std::ifstream file(entry.path());
     RankReport rank;
-    rank.number = std::stoul(digits);
+    if (!substrata::parse_number(digits, &rank.number)) continue;
+    std::ifstream file(entry.path());
     try {
       rank.report = read_report(file);
     } catch (const std::exception& error) {

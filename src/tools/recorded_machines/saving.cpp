@@ -2,7 +2,6 @@
 #include "recorded_machines/saving.hpp"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <system_error>
 
 #include "base/folder.hpp"
+#include "base/glob.hpp"
 #include "sysfs/registers.hpp"
 
 namespace substrata::machines {
@@ -125,7 +125,7 @@ class Copier {
     if (part.empty()) return copy(path, 0);
     if (part.find_first_of("*?[") == std::string::npos) return take(path + "/" + part, rest);
     for (const std::string& name : names_in(root_ + path))
-      if (fnmatch(part.c_str(), name.c_str(), 0) == 0) take(path + "/" + name, rest);
+      if (glob(part, name)) take(path + "/" + name, rest);
   }
 
   Saved saved;

@@ -1,5 +1,6 @@
 // Finds addresses by their shape and names as whole words.
 #include "recorded_machines/scrubbing.hpp"
+#include "base/environment.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -60,7 +61,7 @@ Scrubber Scrubber::of_this_machine() {
   }
   if (const passwd* user = getpwuid(getuid()); user != nullptr) users.emplace_back(user->pw_name);
   for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"})
-    if (const char* user = std::getenv(variable); user != nullptr) users.emplace_back(user);
+    if (const char* user = environment(variable); user != nullptr) users.emplace_back(user);
   std::erase(users, "root");
   return {hosts, users};
 }

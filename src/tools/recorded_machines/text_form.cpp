@@ -1,5 +1,6 @@
 // Writes and reads the lines of a recorded machine.
 #include "recorded_machines/text_form.hpp"
+#include "base/parse.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -46,10 +47,10 @@ std::string unescaped(std::string_view text) {
     }
     const char what = text[++i];
     if (what == 'x') {
-      if (i + 2 >= text.size() || std::isxdigit(static_cast<unsigned char>(text[i + 1])) == 0 ||
-          std::isxdigit(static_cast<unsigned char>(text[i + 2])) == 0)
+      std::uint8_t byte = 0;
+      if (leading_number(std::string_view(text).substr(i + 1, 2), &byte, 16) != 2)
         throw std::runtime_error("two hexadecimal digits are missing after \\x: " + std::string(text));
-      out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
+      out += static_cast<char>(byte);
       i += 2;
     } else {
       out += what == 'n' ? '\n' : what == 'r' ? '\r' : what;

@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
 #include "base/parse.hpp"
@@ -41,9 +40,7 @@ std::map<std::string, double> read_totals(std::string_view text) {
     const std::size_t tab = line.rfind('\t');
     if (tab == std::string::npos) continue;
     double value = 0;
-    const char* end = line.data() + line.size();
-    const auto read = std::from_chars(line.data() + tab + 1, end, value);
-    if (read.ec == std::errc() && read.ptr == end) out[line.substr(0, tab)] += value;
+    if (parse_number(std::string_view(line).substr(tab + 1), &value)) out[line.substr(0, tab)] += value;
   }
   return out;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mpi/virtual_clock.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/decimal_comma.hpp"
 
 namespace substrata::mpi {
 namespace {
@@ -108,19 +108,12 @@ TEST(MessageLogHeader, IsALineOfJsonThatAnotherReaderTakes) {  // MY-21
 }
 
 TEST(MessageLogHeader, IsJsonInAProgramWhoseLocaleHasADecimalComma) {
-  const substrata::tests::TemporaryFolder folder;
-  if (std::system(("localedef -f UTF-8 -i de_DE " + folder.file("de_DE.UTF-8") + " 2>/dev/null").c_str()) !=
-      0)
-    GTEST_SKIP() << "localedef cannot make the locale de_DE.UTF-8 here";
-  setenv("LOCPATH", folder.file("").c_str(), 1);
-  const bool set = std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr;
+  const substrata::tests::DecimalComma locale;
+  if (!locale.is_set()) GTEST_SKIP() << "localedef cannot make the locale de_DE.UTF-8 here";
   MessageLogHeader header;
   header.factor = 2.5;
   const std::string line = header_line(header);
   const std::string network = describe({.factor = 2.5});
-  std::setlocale(LC_ALL, "C");
-  unsetenv("LOCPATH");
-  ASSERT_TRUE(set);
   EXPECT_EQ(nlohmann::json::parse(line, nullptr, false)["factor"], 2.5) << line;
   EXPECT_EQ(network, "factor=2.5:overhead=1000:latency=10000:byte=8");
 }

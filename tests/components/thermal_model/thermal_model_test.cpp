@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/decimal_comma.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
 #include "thermal_model/heat.hpp"
 
@@ -64,6 +65,17 @@ TEST_F(ThermalModel, BeginsSettledAtTheMeanUseSinceBoot) {
   const double watts = 100 * (0.2 + 0.8 * 0.25);
   const double expected = 40 + watts * (thermal_model::kDie.k_per_w + thermal_model::kSink.k_per_w);
   EXPECT_THAT(set.read(), ElementsAre(std::llround(expected * 1000), 40000));
+}
+
+// strtod ended at the point: the setting was refused.
+TEST_F(ThermalModel, TakesItsSettingInAProgramWhoseLocaleHasADecimalComma) {
+  const substrata::tests::DecimalComma locale;
+  if (!locale.is_set()) GTEST_SKIP() << "localedef cannot make the locale de_DE.UTF-8 here";
+  record_use(tree, {{50, 50}});
+  host.set("SUBSTRATA_THERMAL_MODEL", "peak_w=62.5,idle=0.2");
+  open();
+  EventSet set(substrate, {"package0:power"});
+  EXPECT_THAT(set.read(), ElementsAre(std::llround(62.5e3 * (0.2 + 0.8 * 0.5))));
 }
 
 // PA-31: against forward Euler in steps of 10 us, and the same whether read often or seldom

@@ -2,7 +2,9 @@
 // oracle's.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -328,6 +330,22 @@ std::string traced(const TemporaryFolder& folder, const std::string& source) {
   output_of(kBin + (cxx ? "substrata-c++" : "substrata-cc") + " -O1 -pthread -o " + program + " " + kSources +
             source);
   return program;
+}
+
+// Its settings were read with its owner's rights, so that it wrote the file where its user said.
+TEST(AccessTracer, ASetUserIdProgramWritesNoSummaryWhereItsUserSays) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to make a set-user-ID program";
+  constexpr uid_t kOwner = 65534;
+  TemporaryFolder folder;
+  fs::permissions(folder.path(), fs::perms::all);
+  const std::string program = folder / "program";
+  ASSERT_TRUE(summary_of_source(folder, "substrata-cc", kSources + "objects.c").is_object());
+  fs::remove(folder / "summary.json");
+  ASSERT_EQ(chown(program.c_str(), kOwner, kOwner), 0);
+  ASSERT_EQ(chmod(program.c_str(), 04755), 0);
+  const Ran ran = run("SUBSTRATA_MEMORY_SUMMARY=" + folder.file("summary.json") + " " + program);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_FALSE(fs::exists(folder / "summary.json"));
 }
 
 // The limit only ends a program that waits for itself.

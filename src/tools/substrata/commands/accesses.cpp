@@ -14,6 +14,8 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/command_output.hpp"
+#include "base/parse.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
 #include "recording/text_report.hpp"
@@ -69,14 +71,11 @@ std::string source_of(const json& site) {
   if (file.empty() || file.find('\'') != std::string::npos) return {};
   char address[40];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(number(site, "address")));
-  const std::string command = "addr2line -e '" + file + "' " + address + " 2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  char line[4096] = "";
-  if (pipe == nullptr || std::fgets(line, sizeof line, pipe.get()) == nullptr) return {};
-  std::string place(line);
+  std::string place = command_output("addr2line -e '" + file + "' " + address);
   place = place.substr(0, place.find_first_of(" \n"));  // a discriminator may follow
   const std::size_t colon = place.rfind(':');
-  const long row = colon != std::string::npos ? std::strtol(place.c_str() + colon + 1, nullptr, 10) : 0;
+  long row = 0;
+  if (colon != std::string::npos) leading_number(std::string_view(place).substr(colon + 1), &row);
   if (row <= 0) return {};
   const std::string path = place.substr(0, colon), code = line_of(path, row);
   return fs::path(path).filename().string() + ":" + std::to_string(row) + (code.empty() ? "" : ": " + code);
@@ -136,8 +135,11 @@ int run_traced(const std::vector<std::string>& command) {
   rusage used{};
   const int status = child.reap(&used);
   std::map<long, fs::path> summaries;  // by process
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path()))
-    summaries[std::atol(entry.path().filename().c_str())] = entry.path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+    long process = 0;
+    leading_number(entry.path().filename().string(), &process);
+    summaries[process] = entry.path();
+  }
   std::fflush(stdout);
   for (const auto& [process, path] : summaries) {
     std::printf("\n");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "recording/comparison.hpp"
 #include "recording/reader.hpp"
 #include "recording/timeline.hpp"
@@ -51,9 +52,8 @@ int compare(int argc, char** argv) {
                  "with --with\n");
     return 2;
   }
-  char* end = nullptr;
-  const double percent = std::strtod(least.c_str(), &end);
-  if (least.empty() || *end != '\0' || !(percent >= 0))
+  double percent = 0;
+  if (!parse_number(least, &percent) || !(percent >= 0))
     throw std::runtime_error("--least '" + least + "' is not a number of per cent");
 
   const ProgressLine line;

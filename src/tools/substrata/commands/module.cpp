@@ -13,6 +13,7 @@
 #include <string>
 
 #include "arguments/arguments.hpp"
+#include "base/environment.hpp"
 #include "base/whole_file.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/commands/module_places.hpp"
@@ -58,7 +59,7 @@ int show(const std::string& name) {
 
 // Where modules of this user are: SUBSTRATA_OWL_LIBRARY, where the library looks too.
 std::string library_folder() {
-  const char* const folder = std::getenv("SUBSTRATA_OWL_LIBRARY");
+  const char* const folder = environment("SUBSTRATA_OWL_LIBRARY");
   if (folder == nullptr || *folder == '\0') {
     throw std::runtime_error(
         "no module library: set SUBSTRATA_OWL_LIBRARY to a folder of yours; programs find the modules "

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/environment.hpp"
 #include "model_runs/offline_replay.hpp"
 #include "sampler/child.hpp"
 #include "sampler/mpi_launching.hpp"
@@ -144,7 +145,7 @@ int mpirun(int argc, char** argv) {
     return 2;
   }
 
-  const char* const cluster = std::getenv("SUBSTRATA_MPI_CLUSTER");
+  const char* const cluster = environment("SUBSTRATA_MPI_CLUSTER");
   if (cluster != nullptr && std::string(cluster).substr(0, std::string(cluster).find(':')) != "myrinet") {
     std::fprintf(stderr,
                  "substrata mpirun: there is no cluster '%s' (--cluster); write myrinet or "
@@ -152,7 +153,7 @@ int mpirun(int argc, char** argv) {
                  cluster);
     return 2;
   }
-  const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
+  const char* const folder = environment("SUBSTRATA_MPI_CLUSTER_OUT");
   const std::string out = folder != nullptr ? folder : "";
   if (!out.empty() && cluster == nullptr) {
     std::fprintf(

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/environment.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
 #include "sampler/child.hpp"
@@ -46,7 +47,7 @@ constexpr const char* kUsage =
 std::vector<std::string> preloading(std::vector<std::string> command, const OwlObserving& observing,
                                     OwlObserving::Environment* environment) {
   std::string preload = observing.preload();
-  const char* const others = std::getenv("LD_PRELOAD");
+  const char* const others = substrata::environment("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
   if (observing.observes("mpi")) {
     if (is_mpi_launcher(command.front())) {

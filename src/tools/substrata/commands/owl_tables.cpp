@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/command_output.hpp"
+#include "base/parse.hpp"
 #include "recording/text_report.hpp"
 
 namespace substrata::tool {
@@ -78,14 +80,9 @@ std::vector<Source> sources_of(const std::string& file, const std::vector<std::u
     command << "addr2line -f -C -e '" << file << "'" << std::hex;
     for (std::size_t i = begin; i < std::min(begin + kAtOnce, addresses.size()); ++i)
       command << " 0x" << addresses[i];
-    command << " 2>/dev/null";
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.str().c_str(), "r"), pclose);
-    char line[4096] = "";
-    const auto next = [&] {
-      std::string text = pipe != nullptr && std::fgets(line, sizeof line, pipe.get()) != nullptr ? line : "";
-      while (!text.empty() && text.back() == '\n') text.pop_back();
-      return text;
-    };
+    const std::vector<std::string> lines = split(command_output(command.str()), '\n');
+    std::size_t at = 0;
+    const auto next = [&] { return at < lines.size() ? lines[at++] : std::string(); };
     for (std::size_t i = begin; i < std::min(begin + kAtOnce, addresses.size()); ++i) {
       Source one{next(), next()};
       one.line = fs::path(one.line.substr(0, one.line.find(' '))).filename();  // a discriminator may follow
@@ -132,9 +129,11 @@ void OwlTables::take_row(const json& row) {
       cell.value = one[0].get<std::uint64_t>();
       cell.count = one[1].get<std::uint64_t>();
     } else if (one.is_object()) {
-      for (const auto& [bucket, count] : one.items())
-        cell.buckets[static_cast<unsigned>(std::strtoul(bucket.c_str(), nullptr, 10))] +=
-            count.get<std::uint64_t>();
+      for (const auto& [bucket, count] : one.items()) {
+        unsigned number = 0;
+        leading_number(bucket, &number);
+        cell.buckets[number] += count.get<std::uint64_t>();
+      }
     }
     cells.push_back(std::move(cell));
   }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "recording/placement.hpp"
 #include "recording/queries.hpp"
 #include "recording/reader.hpp"
@@ -186,7 +187,7 @@ int record(int argc, char** argv) {
   if (out.empty()) out = rank ? "record.%h.sub" : "record.sub";
   out = with_host(out);
   if (rank) {
-    plan.rank = std::atoi(rank->rank.c_str());
+    leading_number(rank->rank, &plan.rank);
     plan.node = rank->local_rank == "0";
     extra.emplace_back("mpi.rank", rank->rank);
     extra.emplace_back("mpi.job", rank->job);

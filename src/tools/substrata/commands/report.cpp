@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "recording/exports.hpp"
 #include "recording/html_report.hpp"
@@ -57,9 +58,8 @@ std::string described(const recording::Trace& trace) {
 }
 
 double seconds_of(const std::string& text, const char* option) {
-  char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(seconds >= 0))
+  double seconds = 0;
+  if (!parse_number(text, &seconds) || !(seconds >= 0))
     throw std::runtime_error(std::string(option) + " '" + text + "' is not a number of seconds");
   return seconds;
 }
@@ -248,9 +248,7 @@ int correlate(int argc, char** argv) {
   if (const auto status = arguments.parse(argc, argv)) return *status;
   double most = 0;
   if (!most_lag.empty()) {
-    char* end = nullptr;
-    most = std::strtod(most_lag.c_str(), &end);
-    if (*end != '\0' || !(most > 0))
+    if (!parse_number(most_lag, &most) || !(most > 0))
       throw std::runtime_error("--most-lag '" + most_lag + "' is not a number of seconds");
   }
   show_progress("reading " + file);

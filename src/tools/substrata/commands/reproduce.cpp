@@ -11,6 +11,8 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/command_output.hpp"
+#include "base/parse.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -27,13 +29,8 @@ fs::path reproductions_program() {
 
 std::vector<std::string> reproduction_ids() {
   std::vector<std::string> ids;
-  const std::string command = "'" + reproductions_program().string() + "' --list 2>/dev/null";
-  std::FILE* const list = popen(command.c_str(), "r");
-  if (list == nullptr) return ids;
-  std::array<char, 512> line{};
-  while (std::fgets(line.data(), static_cast<int>(line.size()), list) != nullptr)
-    ids.emplace_back(line.data(), std::strcspn(line.data(), " \n"));
-  pclose(list);
+  const std::string list = command_output("'" + reproductions_program().string() + "' --list");
+  for (const std::string& line : split_list(list, "\n")) ids.push_back(line.substr(0, line.find(' ')));
   return ids;
 }
 

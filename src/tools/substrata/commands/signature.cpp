@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "model_runs/idle_signature.hpp"
 #include "model_runs/myrinet_run.hpp"
@@ -219,9 +220,8 @@ int signature(int argc, char** argv) {
   const substrata_myrinet_axis axis = axis_of(by);
   unsigned one = SUBSTRATA_MYRINET_ALL;
   if (!node.empty()) {
-    if (node.size() > 3 || node.find_first_not_of("0123456789") != std::string::npos)
+    if (node.size() > 3 || !parse_number(node, &one))
       throw std::runtime_error("--node takes a number, not '" + node + "'");
-    one = static_cast<unsigned>(std::stoul(node));
   }
   if (workload.empty() && std::filesystem::is_directory(trace)) {
     carry_and_print(trace, parameters, by, axis, one, out);

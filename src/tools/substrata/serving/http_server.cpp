@@ -1,5 +1,6 @@
 // The exchange of requests and replies, by libmicrohttpd, in the thread of the caller.
 #include "substrata_tool/serving/http_server.hpp"
+#include "base/parse.hpp"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -79,9 +80,8 @@ HttpServer::HttpServer(const std::string& listen) {
     throw std::runtime_error("cannot listen at '" + listen + "': " + why +
                              "; write --listen ADDRESS:PORT, as in 127.0.0.1:9100, port 0 for a free one");
   };
-  const bool digits = !port.empty() && port.size() <= 5 &&
-                      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || std::stoi(port) > 65535) fail("'" + port + "' is not a port");
+  if (std::uint16_t number = 0; leading_number(port, &number) != port.size() || port.empty())
+    fail("'" + port + "' is not a port");
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;

@@ -33,11 +33,6 @@ void leave_out_still(Line* line) {
 
 namespace {
 
-double number_of(const recording::Properties& properties, std::string_view name) {
-  const std::string text{recording::property(properties, name)};
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
-}
-
 Line line_of(const recording::Trace& trace) {
   const recording::Series& about = *trace.series;
   Line line = line_without_value(about);
@@ -84,13 +79,13 @@ Counts counts_of(const recording::Timeline& timeline, const std::vector<sampler:
   out.command = recording::property(writer.properties, "command");
   out.how = recording::property(writer.end_properties, "exit");
   out.status = static_cast<int>(recording::property_number(writer.end_properties, "exit_status"));
-  out.seconds = number_of(writer.end_properties, "command.elapsed_s");
+  out.seconds = recording::property_real(writer.end_properties, "command.elapsed_s");
   if (out.seconds == 0) out.seconds = timeline.seconds;
-  out.user_s = number_of(writer.end_properties, "command.user_s");
-  out.system_s = number_of(writer.end_properties, "command.system_s");
-  out.peak_bytes = 1024 * number_of(writer.end_properties, "command.max_resident_kib");
-  out.peak_at_most =
-      out.peak_bytes <= 1024 * number_of(writer.end_properties, "command.max_resident_floor_kib");
+  out.user_s = recording::property_real(writer.end_properties, "command.user_s");
+  out.system_s = recording::property_real(writer.end_properties, "command.system_s");
+  out.peak_bytes = 1024 * recording::property_real(writer.end_properties, "command.max_resident_kib");
+  out.peak_at_most = out.peak_bytes <=
+                     1024 * recording::property_real(writer.end_properties, "command.max_resident_floor_kib");
   out.machine = writer.properties;
   for (const recording::Trace& trace : timeline.traces) {
     if (trace.series->scope == "recorder") continue;

@@ -1,9 +1,9 @@
 // Counts by processor, core, package or rank.
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <map>
 
+#include "base/parse.hpp"
 #include "substrata_tool/stat/counts.hpp"
 
 namespace substrata::tool {
@@ -19,8 +19,7 @@ int topology(int processor, const char* what) {
 int processor_of(const std::string& scope) {
   constexpr std::string_view kPrefix = "cpu ";
   int number = -1;
-  if (scope.rfind(kPrefix, 0) == 0)
-    std::from_chars(scope.data() + kPrefix.size(), scope.data() + scope.size(), number);
+  if (scope.starts_with(kPrefix)) leading_number(std::string_view(scope).substr(kPrefix.size()), &number);
   return number;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "recording/text_report.hpp"
 #include "terminal/screen.hpp"
 
@@ -36,8 +37,8 @@ std::string formatted(const char* pattern, double a, double b = 0, double c = 0)
 }  // namespace
 
 bool wants_colours() {
-  const char* const no = std::getenv("NO_COLOR");
-  const char* const term = std::getenv("TERM");
+  const char* const no = environment("NO_COLOR");
+  const char* const term = environment("TERM");
   return (no == nullptr || *no == '\0') && (term == nullptr || std::string(term) != "dumb");
 }
 
