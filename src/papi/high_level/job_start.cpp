@@ -87,7 +87,9 @@ int64_t job_start_ns() {
       pid = ancestor.parent;
     }
   }
-  return now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - start);
+  // In this order: where the thread is held up between the two, the start is too early, and a report stays.
+  const int64_t now = now_ns(CLOCK_REALTIME);
+  return now - (now_ns(CLOCK_BOOTTIME) - start);
 }
 
 }  // namespace substrata::high_level

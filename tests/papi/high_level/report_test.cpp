@@ -160,12 +160,23 @@ TEST(SummaryReport, IsTheSameWhereOnlySumsWereKept) {
   EXPECT_EQ(summary_json(report_of(two_regions(true))), summary_json(report_of(two_regions())));
 }
 
+// A file's time is that of the kernel's last tick: a report of the first milliseconds has one from before the program.
+void wait_for_the_next_tick() {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &time);
+    return time.tv_nsec;
+  };
+  for (const long before = now(); now() == before;) usleep(100);
+}
+
 class ReportPlace : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"})
       unsetenv(name);
     setenv("PAPI_OUTPUT_DIRECTORY", folder_.path().c_str(), 1);
+    wait_for_the_next_tick();
   }
   void TearDown() override {
     unsetenv("PAPI_OUTPUT_DIRECTORY");
@@ -213,18 +224,7 @@ void wait_for_the_next_second() {
   for (const time_t now = time(nullptr); time(nullptr) == now;) usleep(1000);
 }
 
-// A file's time is that of the kernel's last tick: a report of the first milliseconds has one from before the program.
-void wait_for_the_next_tick() {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_REALTIME_COARSE, &time);
-    return time.tv_nsec;
-  };
-  for (const long before = now(); now() == before;) usleep(100);
-}
-
 TEST_F(ReportPlace, AProcessWhoseFirstRegionComesAfterAnothersReportLeavesItInPlace) {
-  wait_for_the_next_tick();
   int gate[2];
   ASSERT_EQ(pipe(gate), 0);
   const pid_t late = fork();
@@ -248,7 +248,6 @@ TEST_F(ReportPlace, AProcessWhoseFirstRegionComesAfterAnothersReportLeavesItInPl
 }
 
 TEST_F(ReportPlace, AProcessForkedAfterAnothersReportLeavesItInPlace) {
-  wait_for_the_next_tick();
   ASSERT_TRUE(
       substrata::high_level::write_report(folder_.path(), "papi_hl_output", "rank_0000.json", text("{}\n"))
           .ok());
