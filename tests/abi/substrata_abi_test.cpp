@@ -120,6 +120,13 @@ TEST(SubstrataAbi, EveryOtherLibraryExportsTheNamesOfItsRecordAlone) {
   }
 }
 
+// For a thread-local object with a destructor the C library needs memory, and ends the process where there is none.
+TEST(SubstrataAbi, NoLibraryHasAThreadLocalObjectWithADestructor) {
+  const Ran needed = run(std::string(NM) + " -A -D --undefined-only " LIBRARY " " COMPANIONS " " OTHERS
+                                           " | grep __cxa_thread_atexit");
+  EXPECT_EQ(needed.out, "");
+}
+
 class Interface : public testing::Test {
  protected:
   void SetUp() override {
