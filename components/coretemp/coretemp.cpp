@@ -107,6 +107,10 @@ class Monitors : public sysfs::SampledDevice {
     return kSuccess;
   }
 
+  int64_t refresh_ns() const noexcept {
+    return sysfs::refresh_setting(host_, "SUBSTRATA_CORETEMP_REFRESH_LATENCY");
+  }
+
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
     for (uint32_t i = 0; i < count; ++i) {

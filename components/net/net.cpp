@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "base/parse.hpp"
 #include "interface_table.hpp"
 #include "sysfs/sampled_slots.hpp"
 
@@ -211,15 +210,7 @@ class Interfaces : public sysfs::SampledDevice {
     return kSuccess;
   }
 
-  // PAPI_NET_REFRESH_LATENCY, microseconds; without it every read is fresh.
-  int64_t refresh_ns() const noexcept {
-    const char* text = sysfs::setting(host_, "PAPI_NET_REFRESH_LATENCY");
-    int64_t microseconds = 0;
-    constexpr int64_t kDay = int64_t{86400} * 1000000;
-    if (text == nullptr || !parse_integer(text, &microseconds)) return 0;
-    if (microseconds < 0) return 0;
-    return (microseconds < kDay ? microseconds : kDay) * 1000;
-  }
+  int64_t refresh_ns() const noexcept { return sysfs::refresh_setting(host_, "PAPI_NET_REFRESH_LATENCY"); }
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;

@@ -31,6 +31,14 @@ std::string_view number_at_front(std::string_view text, size_t* taken) noexcept 
 
 }  // namespace
 
+int64_t refresh_setting(const Host& host, const char* name) noexcept {
+  const char* const text = setting(host, name);
+  int64_t microseconds = 0;
+  if (text == nullptr || !parse_integer(text, &microseconds) || microseconds < 0) return 0;
+  constexpr int64_t kDay = int64_t{86400} * 1'000'000;
+  return std::min(microseconds, kDay) * 1000;
+}
+
 std::string below_root(const Host& host, std::string_view path) {
   std::string whole = host.root == nullptr ? "" : host.root;
   whole += path;

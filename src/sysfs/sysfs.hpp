@@ -22,6 +22,10 @@ inline const char* setting(const Host& host, const char* name) noexcept {
   return host.setting == nullptr ? nullptr : host.setting(host.context, name);
 }
 
+// How old a value may be that is handed out again, in nanoseconds, of a setting in microseconds: a day at most. 0, so
+// that every read is fresh, without the setting or where it is no number or a negative one.
+int64_t refresh_setting(const Host& host, const char* name) noexcept;
+
 // host.root followed by path, which starts with '/'.
 std::string below_root(const Host& host, std::string_view path);
 

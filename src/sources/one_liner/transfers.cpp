@@ -18,8 +18,8 @@ constexpr client::feed::Source kSource{
     .name = "io",
     .summary = "Calls that transfer data, seen by the preloaded library of the component appio"};
 
-// Of a thread. The key's value ends with it: a thread-local object with a destructor would end the process where there is
-// no memory to note it.
+// Of each thread. The key's value ends with it: a thread-local object with a destructor would end the process where
+// there is no memory to note it.
 class Publishers {
  public:
   Publishers() { has_key_ = pthread_key_create(&key_, end) == 0; }

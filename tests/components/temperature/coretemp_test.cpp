@@ -37,6 +37,23 @@ TEST_F(Coretemp, ReadsTheSelectedSensorsInMillidegrees) {
   EXPECT_THAT(set.read(), ElementsAre(51000, 38850, 1205, 100000));  // as at the stop
 }
 
+// PA-30
+TEST_F(Coretemp, AValueThatMayBeHandedOutAgainIsUntilItIsTooOldAndSaysItsAge) {
+  record_desktop(tree, {});
+  host.set("SUBSTRATA_CORETEMP_REFRESH_LATENCY", "1000");
+  open();
+  RunningSet set(substrate, {"coretemp-isa-0000:Core_1"});
+  tree.write(core_path(0, 1) + "_input", 51000);
+  host.advance_ns(999'999);
+  EXPECT_THAT(set.read(), ElementsAre(47000));
+  EXPECT_EQ(set.details()[0].age_ns, 999'999);
+  host.advance_ns(1);
+  EXPECT_THAT(set.read(), ElementsAre(51000));
+  tree.write(core_path(0, 1) + "_input", 60000);
+  ASSERT_TRUE(set.stop().ok());  // a stop is always fresh
+  EXPECT_THAT(set.read(), ElementsAre(60000));
+}
+
 // PA-30: the kernel numbers its chips anew at each boot
 TEST_F(Coretemp, NamesAndValuesAreTheSameAfterTheChipsAreNumberedOtherwise) {
   record_desktop(tree, {.coretemp = 0, .nvme = 1, .board = 2});
