@@ -25,6 +25,15 @@ TEST(StatCommand, AMissingCommandGivesTheStatusOfAShell) {
   EXPECT_EQ(tool("top --batch -- no-such-command").status, 127);
 }
 
+// The reason of a refusal begins with the event's name, which stood there twice.
+TEST(StatCommand, ARefusedEventIsNamedOnce) {
+  const Ran ran = tool("stat -e coretemp:::none -- true");
+  ASSERT_NE(ran.status, 0);
+  const size_t first = ran.errors.find("coretemp:::none");
+  ASSERT_NE(first, std::string::npos) << ran.errors;
+  EXPECT_EQ(ran.errors.find("coretemp:::none", first + 1), std::string::npos) << ran.errors;
+}
+
 // What was done before the command was let go counted as time of the command.
 TEST(StatCommand, ItsOwnStartIsNotTimeOfTheCommand) {
   const auto raw_now = [] {

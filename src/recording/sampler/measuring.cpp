@@ -47,6 +47,12 @@ std::string refusal(int code) {
   return text != nullptr ? text : "error " + std::to_string(code);
 }
 
+std::string named(const std::string& event, const std::string& why) {
+  return why.starts_with(event) ? why : event + ": " + why;
+}
+
+std::string refusal(const std::string& event, int code) { return named(event, refusal(code)); }
+
 std::vector<int> native_events(int component) {
   std::vector<int> codes;
   int code = PAPI_NATIVE_MASK;
@@ -142,21 +148,19 @@ Measurement::~Measurement() {
 std::string Measurement::try_add(const std::string& name) {
   int code = 0;
   if (const int status = PAPI_event_name_to_code(name.c_str(), &code); status != PAPI_OK)
-    return name + ": " + refusal(status);
+    return refusal(name, status);
   const int component = PAPI_get_event_component(code);
-  if (component < 0) return name + ": " + refusal(component);
+  if (component < 0) return refusal(name, component);
   auto set = std::find_if(sets_.begin(), sets_.end(), [&](const Set& s) { return s.component == component; });
   if (set != sets_.end()) {
-    if (const int status = PAPI_add_event(set->handle, code); status != PAPI_OK)
-      return name + ": " + refusal(status);
+    if (const int status = PAPI_add_event(set->handle, code); status != PAPI_OK) return refusal(name, status);
     set->events.push_back(code);
     return {};
   }
   Set fresh{component, PAPI_NULL, {code}};
-  if (const int status = PAPI_create_eventset(&fresh.handle); status != PAPI_OK)
-    return name + ": " + refusal(status);
+  if (const int status = PAPI_create_eventset(&fresh.handle); status != PAPI_OK) return refusal(name, status);
   if (const int status = PAPI_add_event(fresh.handle, code); status != PAPI_OK) {
-    const std::string why = name + ": " + refusal(status);
+    const std::string why = refusal(name, status);
     PAPI_destroy_eventset(&fresh.handle);
     return why;
   }

@@ -17,6 +17,9 @@ void start_library();
 
 // The message of the last refusal, or the text of PAPI's error number.
 std::string refusal(int code);
+// The same after the event's name, which it may begin with; `named` with a reason that is known.
+std::string named(const std::string& event, const std::string& why);
+std::string refusal(const std::string& event, int code);
 
 // The native events of a component in their order; empty when it has none.
 std::vector<int> native_events(int component);

@@ -155,16 +155,16 @@ std::string Sampler::add(Set& set, int code, const std::string& name) {
   release(set);
   set.user_only = user_before;
   set.multiplexed = multiplexed_before;
-  if (const std::string lost = open(set); !lost.empty()) notes_.push_back(name + ": " + lost);
+  if (const std::string lost = open(set); !lost.empty()) notes_.push_back(named(name, lost));
   return first;
 }
 
 std::string Sampler::try_add(const std::string& name) {
   int code = 0;
   if (const int status = PAPI_event_name_to_code(name.c_str(), &code); status != PAPI_OK)
-    return name + ": " + refusal(status);
+    return refusal(name, status);
   const int component = PAPI_get_event_component(code);
-  if (component < 0) return name + ": " + refusal(component);
+  if (component < 0) return refusal(name, component);
   const PAPI_component_info_t* info = PAPI_get_component_info(component);
   const bool follows = info != nullptr && info->attach != 0 && info->inherit != 0;
   if (follows ? !follow_ : !node_) return {};  // another process of this node has it
@@ -176,7 +176,7 @@ std::string Sampler::try_add(const std::string& name) {
     set->follows = follows;
     if (const std::string why = open(*set); !why.empty()) {
       sets_.pop_back();
-      return name + ": " + why;
+      return named(name, why);
     }
   }
   if (std::find(set->codes.begin(), set->codes.end(), code) != set->codes.end()) return {};
@@ -185,7 +185,7 @@ std::string Sampler::try_add(const std::string& name) {
       release(*set);
       sets_.pop_back();
     }
-    return name + ": " + why;
+    return named(name, why);
   }
   set->codes.push_back(code);
   set->names.push_back(name);

@@ -54,7 +54,7 @@ metrics::Countable on_this_machine(bool mpi) {
       return mpi ? std::string() : event + ": messages are counted of programs that mpirun starts";
     int code = 0;
     if (const int status = PAPI_event_name_to_code(event.c_str(), &code); status != PAPI_OK)
-      return event + ": " + refusal(status);
+      return refusal(event, status);
     const substrata_event about = describe(code);
     *unit = about.unit;
     return about.available != 0 ? std::string() : std::string(about.why);
