@@ -17,8 +17,8 @@ namespace substrata::myrinet {
 inline constexpr uint32_t kLatencies = SUBSTRATA_MYRINET_LATENCIES;
 inline constexpr uint32_t kTypes = SUBSTRATA_MYRINET_TYPES;
 inline constexpr uint32_t kMostNodes = SUBSTRATA_MYRINET_MOST_NODES;
-inline constexpr uint64_t kMostModelBytes = uint64_t{1}
-                                            << 30;  // that the monitors of all nodes take in this process
+// That the monitors of all nodes take in this process.
+inline constexpr uint64_t kMostModelBytes = uint64_t{1} << 30;
 inline constexpr uint32_t kMostPrograms = SUBSTRATA_MYRINET_MOST_PROGRAMS;
 
 // The layout of the statistics; checked before use. The paper's: lengths in bins of eight words, latencies in
