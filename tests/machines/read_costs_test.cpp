@@ -107,6 +107,7 @@ long bare() {
 }
 
 // A pread of sysfs is some thousand instructions of the kernel: 400 around it are far below a fifth of a read's time.
+// clang makes up to 450 of what GCC makes 400.
 TEST_P(ReadCost, IsFewInstructionsAroundThePread) {
 #if !defined(__OPTIMIZE__) && !defined(NDEBUG)
   GTEST_SKIP() << "the library is not optimised";
@@ -119,7 +120,12 @@ TEST_P(ReadCost, IsFewInstructionsAroundThePread) {
   SKIP_UNTRACED(few < 0 || more < 0 || alone < 0);
   RecordProperty("instructions", static_cast<int>((more - few) / 10));
   RecordProperty("bare", static_cast<int>(alone));
-  EXPECT_LT((more - few) / 10 - alone, 400);
+#ifdef __clang__
+  constexpr long kMost = 500;
+#else
+  constexpr long kMost = 400;
+#endif
+  EXPECT_LT((more - few) / 10 - alone, kMost);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, ReadCost, ::testing::ValuesIn(kReadings),
