@@ -2,7 +2,11 @@
 // bins.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -191,16 +195,19 @@ class Bins {
   };
   static void cost(const uint64_t* r, Cost& out) noexcept { out = {0, r[0] * r[2], 0}; }
   Bins(const uint64_t* r, const Services& services)
-      : bins_(r[0], 0),
+      : size_(r[0]),
+        bins_(static_cast<uint64_t*>(std::calloc(size_, sizeof(uint64_t))), std::free),
         by_(r[1]),
         most_(r[2] == 64 ? ~uint64_t{0} : (uint64_t{1} << r[2]) - 1),
         threshold_(r[3]),
-        services_(services) {}
+        services_(services) {
+    if (bins_ == nullptr) throw std::bad_alloc();
+  }
 
   void configure(const uint64_t* r) noexcept { threshold_ = r[3]; }
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t number = key_of(batch[i], by_) % bins_.size();
+      const uint64_t number = key_of(batch[i], by_) % size_;
       uint64_t& bin = bins_[number];
       used_ += bin == 0 ? 1 : 0;
       if (bin == most_) {
@@ -213,24 +220,24 @@ class Bins {
   }
   // Every bin that is not 0; the bins restart at 0.
   void write_back() noexcept {
-    for (uint64_t i = 0; i < bins_.size(); ++i) {
+    for (uint64_t i = 0; used_ > 0; ++i) {
       if (bins_[i] == 0) continue;
       const uint64_t packet[2] = {i, bins_[i]};
       services_.emit(packet, sizeof packet);
       bins_[i] = 0;
+      --used_;
     }
-    used_ = 0;
   }
   void merge(Bins& from) noexcept {
-    for (uint64_t i = 0; i < bins_.size(); ++i) {
+    for (uint64_t i = 0; from.used_ > 0; ++i) {
+      if (from.bins_[i] == 0) continue;
       const uint64_t more = std::exchange(from.bins_[i], 0);
-      if (more == 0) continue;
+      --from.used_;
       used_ += bins_[i] == 0 ? 1 : 0;
       const uint64_t taken = std::min(more, most_ - bins_[i]);
       bins_[i] += taken;
       counts_.saturated += more - taken;
     }
-    from.used_ = 0;
     move_counts(counts_, from.counts_);
   }
   void read(uint64_t* metrics) const noexcept {
@@ -243,7 +250,9 @@ class Bins {
   struct Counts {
     uint64_t counted, saturated;
   };
-  std::vector<uint64_t> bins_;
+  const uint64_t size_;
+  // Not a vector: of zeroes that nothing is counted in the system need not give the memory.
+  const std::unique_ptr<uint64_t[], void (*)(void*)> bins_;
   const uint64_t by_;
   const uint64_t most_;
   uint64_t threshold_;

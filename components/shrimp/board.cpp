@@ -141,8 +141,26 @@ const char* Board::read(uint64_t first, uint64_t count, uint64_t* out) const noe
   if (memory_ == nullptr)
     std::fill_n(out, count, uint64_t{0});
   else
-    std::copy_n(memory_ + first, count, out);
+    std::copy_n(words_from(first, count), count, out);
   return nullptr;
+}
+
+void Board::add_words(uint64_t first, uint64_t count, uint64_t* out) const noexcept {
+  if (memory_ == nullptr) return;
+  const uint64_t* const words = words_from(first, count);
+  for (uint64_t i = 0; i < count; ++i) out[i] += words[i];
+}
+
+// Most words were never written: the system maps its page of zeroes for them in one call, where it would else take a
+// page fault for each 512 of them.
+const uint64_t* Board::words_from(uint64_t first, uint64_t count) const noexcept {
+#ifdef MADV_POPULATE_READ
+  constexpr uint64_t kPage = 512;  // words; with larger pages the system may refuse, and the faults are taken
+  const uint64_t from = first / kPage * kPage;
+  if (count >= 8 * kPage)
+    static_cast<void>(madvise(memory_ + from, (first + count - from) * sizeof(uint64_t), MADV_POPULATE_READ));
+#endif
+  return memory_ + first;
 }
 
 Board::Recorded Board::record(const uint64_t* variables, const uint64_t* clocks, size_t count,

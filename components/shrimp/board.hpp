@@ -73,8 +73,8 @@ class Board {
   // Null: done. The range must lie in the memory, a value must fit into 40 bits.
   const char* initialise(uint64_t first, uint64_t count, uint64_t value) noexcept;
   const char* read(uint64_t first, uint64_t count, uint64_t* out) const noexcept;
-  // Every word is 0 and none was ever written.
-  bool untouched() const noexcept { return memory_ == nullptr; }
+  // Adds the words of such a range to those of `out`.
+  void add_words(uint64_t first, uint64_t count, uint64_t* out) const noexcept;
   uint64_t word(uint32_t index) const noexcept { return memory_ == nullptr ? 0 : memory_[index]; }
 
   // The five variables of a packet under the registers of now.
@@ -139,6 +139,7 @@ class Board {
   }
   uint32_t trace_capacity() const noexcept { return trace_limit() - trace_base(); }
   void need_memory();
+  const uint64_t* words_from(uint64_t first, uint64_t count) const noexcept;
   bool resize(unsigned old_bits) noexcept;
   Recorded record_otherwise(const uint64_t* variables, const uint64_t* clocks, size_t count,
                             bool stop_at_interrupt);

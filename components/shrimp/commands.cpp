@@ -119,8 +119,7 @@ int substrata_shrimp_read_sum(uint32_t first, uint32_t count, uint64_t* out) {
   if (refused != nullptr) return fail(Code::kInvalid, "read: %s", refused);
   for (uint32_t i = 0; i < count; ++i) out[i] = 0;
   rack().with(kEveryNode, [&](Board& board) -> const char* {
-    if (board.untouched()) return nullptr;
-    for (uint32_t i = 0; i < count; ++i) out[i] += board.word(first + i);
+    board.add_words(first, count, out);
     return nullptr;
   });
   rack().count_command(kEveryNode);

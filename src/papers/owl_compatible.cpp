@@ -152,8 +152,9 @@ void run_radix(const Case& one) {
   run_on_shrimp("radix:keys=" + std::to_string(one.size.amount / 16), one.size.nodes, "", one.seed);
 }
 
-// Bins in which the board's histogram and the module's differ.
-std::uint64_t different_bins(const Case& one, std::uint32_t selection, std::uint64_t* used) {
+// Bins in which the board's histogram and the module's differ. `original`: space for the board's.
+std::uint64_t different_bins(const Case& one, std::uint32_t selection, std::uint64_t* used,
+                             std::vector<std::uint64_t>& original) {
   prepare_boards(one, selection);
   const std::uint32_t loaded = one.setting == kFixed ? SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_SIZE(0) |
                                                            SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2)
@@ -165,7 +166,6 @@ std::uint64_t different_bins(const Case& one, std::uint32_t selection, std::uint
   run_radix(one);
   if (boards.stop().front() == 0) throw std::runtime_error("no packet arrived");
   capsule.write_back();
-  std::vector<std::uint64_t> original(SUBSTRATA_SHRIMP_WORDS);
   demand(substrata_shrimp_read_sum(0, SUBSTRATA_SHRIMP_WORDS, original.data()));
   std::uint64_t different = 0;
   Packet packet;
@@ -185,9 +185,10 @@ std::uint64_t different_bins(const Case& one, std::uint32_t selection, std::uint
 Reading wrong_selections(const Case& one) {
   compose_board();
   const std::vector<std::uint32_t> legal = legal_selections();
+  std::vector<std::uint64_t> original(SUBSTRATA_SHRIMP_WORDS);
   std::uint64_t wrong = 0, tried = 0, used = 0;
   for (std::size_t i = (one.seed - 1) % kSeeds; i < legal.size(); i += kSeeds, ++tried)
-    wrong += different_bins(one, legal[i], &used) != 0 ? 1 : 0;
+    wrong += different_bins(one, legal[i], &used, original) != 0 ? 1 : 0;
   return {static_cast<double>(wrong), std::to_string(tried) + " of the " + std::to_string(legal.size()) +
                                           " legal selections with each seed, " + std::to_string(used) +
                                           " bins in use together"};
