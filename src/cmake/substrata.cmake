@@ -371,17 +371,18 @@ function(substrata_compile_as_test name)
 endfunction()
 
 # substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3]
-# [SERIAL] [COMPUTES] [SEQUENTIAL] [CONTAINER] [ONCE]): a GoogleTest program; every TEST in it is a ctest test.
+# [TWO_PROCESSORS] [COMPUTES] [SEQUENTIAL] [CONTAINER] [ONCE]): a GoogleTest program; every TEST in it is a ctest test.
 #   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
 #   PAPI        links that generation's libpapi (implies client)
 #   TIER        its label; without it unit for what sees modules, client for the others
+#   TWO_PROCESSORS  its tests start MPI ranks, which take more than one
 #   COMPUTES    its own code runs long (an oracle, an exhaustive search): optimised as the library is
 #   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races
 #               between threads of a process, would find nothing in it, and its build goes without
 #   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
 #   ONCE        of pages, packages, scripts, generated text: not in builds with sanitizers, which would show no more
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER;ONCE" "TIMEOUT;PAPI;TIER"
+  cmake_parse_arguments(ARG "INTERNAL;TWO_PROCESSORS;COMPUTES;SEQUENTIAL;CONTAINER;ONCE" "TIMEOUT;PAPI;TIER"
                         "SOURCES;LIBRARIES;MODULES;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
@@ -420,8 +421,8 @@ function(substrata_test name)
   endif()
   add_dependencies(substrata_tests ${name})
   set(properties TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_TIER} COST ${ARG_TIMEOUT})  # what takes long begins first
-  if(ARG_SERIAL)
-    list(APPEND properties RUN_SERIAL TRUE)
+  if(ARG_TWO_PROCESSORS)
+    list(APPEND properties PROCESSORS 2)
   endif()
   if(ARG_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${ARG_ENVIRONMENT}")
