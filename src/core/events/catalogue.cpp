@@ -255,6 +255,14 @@ Result<int> Catalogue::component_of(uint32_t code) {
   }
 }
 
+Result<ValueKind> Catalogue::value_kind(uint32_t code) {
+  if (kind_of(code) != CodeKind::kNative) return ValueKind::kCount;
+  const std::lock_guard guard(lock_);
+  const Result<Native> native = native_at(code);
+  if (!native) return native.error();
+  return native->event.kind;
+}
+
 Status Catalogue::load_user_events(const std::string& path, BadLines bad_lines) {
   std::ifstream file(path);
   if (!file) return refuse(Code::kSystem, "%s: the file of user-defined events cannot be read", path.c_str());

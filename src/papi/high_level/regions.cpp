@@ -114,12 +114,10 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   if (!code) return drop(code.status());
   const Result<int> number = catalogue.component_of(*code);
   if (!number) return drop(number.status());
-  Component* const component = Library::instance().registry().at(*number);
-  // A processor's events count, and to describe one takes the list of all.
-  if (!instant && component != nullptr && !component->has(kCounterUmasks)) {
-    const auto known = catalogue.info(*code);
-    if (!known) return drop(known.status());
-    instant = (*known)->kind == ValueKind::kGauge;
+  if (!instant) {
+    const Result<ValueKind> kind = catalogue.value_kind(*code);
+    if (!kind) return drop(kind.status());
+    instant = *kind == ValueKind::kGauge;
   }
   for (const Column& column : plan->columns)
     if (column.name == name) return;
@@ -149,6 +147,7 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   }
   place->codes.push_back(*code);
   place->columns.push_back(plan->columns.size());
+  Component* const component = Library::instance().registry().at(*number);
   plan->columns.push_back({name, component != nullptr ? component->name() : "", instant});
 }
 
