@@ -1,4 +1,6 @@
 // The built-in modules against slow, simple computations of the same thing.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <deque>
 #include <list>
@@ -201,6 +203,21 @@ TEST(OwlBins, CountValues) {
   std::map<uint64_t, uint64_t> bins;
   for (const Packet& packet : capsule.drain()) bins[packet.words()[0]] = packet.words()[1];
   EXPECT_EQ(bins, (std::map<uint64_t, uint64_t>{{3, 3}, {9, 1}}));
+}
+
+// 4,096 pages, of which one is counted in.
+TEST(OwlBins, TakeNoMemoryOfTheSystemWhereNothingIsCounted) {
+  Feed feed("owl.test.bins-untouched");
+  const auto faults = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+  };
+  const long before = faults();
+  TestCapsule capsule(feed.name(), "bins", "bins=2097152:key=5");
+  feed.value(0, 7);
+  EXPECT_EQ(capsule.drain().size(), 1u);
+  EXPECT_LT(faults() - before, 2000);
 }
 
 TEST(OwlSampler, TakesEveryNthTransactionExactly) {
