@@ -115,7 +115,7 @@ class Catalogue {
   // The component of an event; presets and code 0 belong to the processor component (0 when there is none).
   SUBSTRATA_PRIVATE_API Result<int> component_of(uint32_t code);
   // How the values of an event are to be taken: only a native event may be a gauge.
-  SUBSTRATA_PRIVATE_API Result<ValueKind> value_kind(uint32_t code);
+  Result<ValueKind> value_kind(uint32_t code);
   // What to program for an event. kNoEvent when it is not available here.
   Result<Composition> compose(uint32_t code);
 
