@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "blocks.hpp"
 #include "counter_array.hpp"
 #include "module.hpp"
+#include "zeros.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -196,13 +194,11 @@ class Bins {
   static void cost(const uint64_t* r, Cost& out) noexcept { out = {0, r[0] * r[2], 0}; }
   Bins(const uint64_t* r, const Services& services)
       : size_(r[0]),
-        bins_(static_cast<uint64_t*>(std::calloc(size_, sizeof(uint64_t))), std::free),
+        bins_(zeros<uint64_t>(size_)),
         by_(r[1]),
         most_(r[2] == 64 ? ~uint64_t{0} : (uint64_t{1} << r[2]) - 1),
         threshold_(r[3]),
-        services_(services) {
-    if (bins_ == nullptr) throw std::bad_alloc();
-  }
+        services_(services) {}
 
   void configure(const uint64_t* r) noexcept { threshold_ = r[3]; }
   void observe(const Transaction* batch, size_t count) noexcept {
@@ -251,8 +247,7 @@ class Bins {
     uint64_t counted, saturated;
   };
   const uint64_t size_;
-  // Not a vector: of zeroes that nothing is counted in the system need not give the memory.
-  const std::unique_ptr<uint64_t[], void (*)(void*)> bins_;
+  const Zeros<uint64_t> bins_;
   const uint64_t by_;
   const uint64_t most_;
   uint64_t threshold_;

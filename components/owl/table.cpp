@@ -3,19 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 
 namespace substrata::owl {
-namespace {
-
-template <typename T>
-T* zeros(size_t count) {
-  void* const memory = std::calloc(count, sizeof(T));
-  if (memory == nullptr) throw std::bad_alloc();
-  return static_cast<T*>(memory);
-}
-
-}  // namespace
 
 Table::Table(uint32_t keys, uint32_t words, uint32_t most)
     : keys_(keys),

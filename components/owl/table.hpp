@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+
+#include "zeros.hpp"
 
 namespace substrata::owl {
 
@@ -29,9 +29,6 @@ class Table {
   void clear() noexcept;
 
  private:
-  struct Free {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
   bool same(const uint64_t* row, const uint64_t* keys) const noexcept {
     uint64_t different = 0;
     for (uint32_t k = 0; k < keys_; ++k) different |= row[k] ^ keys[k];
@@ -46,8 +43,8 @@ class Table {
   uint32_t rows_ = 0;
   uint32_t mask_;
   uint64_t* last_ = nullptr;
-  std::unique_ptr<uint64_t[], Free> memory_;
-  std::unique_ptr<uint32_t[], Free> slots_;  // a row's number + 1; 0: none
+  Zeros<uint64_t> memory_;
+  Zeros<uint32_t> slots_;  // a row's number + 1; 0: none
 };
 
 }  // namespace substrata::owl
