@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "library.hpp"
+#include "amd_smi/library.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {

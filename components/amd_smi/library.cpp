@@ -1,5 +1,5 @@
 // Loads libamd_smi, lists its GPUs and asks it.
-#include "library.hpp"
+#include "amd_smi/library.hpp"
 
 #include <cstddef>
 #include <limits>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "appio/counters.hpp"
 #include "base/guard.hpp"
-#include "counters.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

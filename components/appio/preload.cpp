@@ -17,7 +17,7 @@
 #include <ctime>
 #include <new>
 
-#include "counters.hpp"
+#include "appio/counters.hpp"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
 #include "base/trial.hpp"
-#include "foreign_events.hpp"
-#include "foreign_papi.hpp"
+#include "bridge/foreign_events.hpp"
+#include "bridge/foreign_papi.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // A thread beside each thread that uses another PAPI.
-#include "companion.hpp"
+#include "bridge/companion.hpp"
 
 #include <dlfcn.h>
 #include <papi.h>

@@ -1,5 +1,5 @@
 // Lists, describes and tries out the events of another PAPI.
-#include "foreign_events.hpp"
+#include "bridge/foreign_events.hpp"
 
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "companion.hpp"
+#include "bridge/companion.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {

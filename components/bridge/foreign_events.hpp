@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
-#include "foreign_papi.hpp"
+#include "bridge/foreign_papi.hpp"
 
 namespace substrata::bridge {
 

@@ -1,5 +1,5 @@
 // Finds an installed PAPI, loads it so that its names stay its own, and brings it up.
-#include "foreign_papi.hpp"
+#include "bridge/foreign_papi.hpp"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "hardware_monitors.hpp"
+#include "coretemp/hardware_monitors.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

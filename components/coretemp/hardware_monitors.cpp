@@ -1,5 +1,5 @@
 // Scans hwmon chips and thermal zones: stable names, labels, limits, and which package and core they measure.
-#include "hardware_monitors.hpp"
+#include "coretemp/hardware_monitors.hpp"
 
 #include <algorithm>
 #include <cctype>

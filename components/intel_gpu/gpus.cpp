@@ -1,5 +1,5 @@
 // Finds Intel's GPUs below /sys/class/drm and their counter units below /sys/bus/event_source/devices.
-#include "gpus.hpp"
+#include "intel_gpu/gpus.hpp"
 
 #include <algorithm>
 #include <cerrno>

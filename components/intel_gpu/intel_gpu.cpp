@@ -1,5 +1,5 @@
 // The substrate `intel_gpu`: Intel's GPUs from the files and the counter units of the kernel's drivers, i915 and xe.
-#include "intel_gpu.hpp"
+#include "intel_gpu/intel_gpu.hpp"
 
 #include <cstring>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "gpus.hpp"
+#include "intel_gpu/gpus.hpp"
 #include "perf_events/note.hpp"
 #include "sysfs/files_and.hpp"
 #include "sysfs/number_files.hpp"

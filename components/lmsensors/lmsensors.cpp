@@ -14,7 +14,7 @@
 
 #include "base/fork_lock.hpp"
 #include "base/guard.hpp"
-#include "sensor_library.hpp"
+#include "lmsensors/sensor_library.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Loads libsensors and finds its functions.
-#include "sensor_library.hpp"
+#include "lmsensors/sensor_library.hpp"
 
 #include <utility>
 

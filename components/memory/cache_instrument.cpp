@@ -1,5 +1,5 @@
 // The cache model on the feed.
-#include "cache_instrument.hpp"
+#include "memory/cache_instrument.hpp"
 #include "base/parse.hpp"
 
 #include <substrata/result.hpp>

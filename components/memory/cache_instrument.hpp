@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "cache/cache_model.hpp"
-#include "counting/counting.hpp"
+#include "models/cache/cache_model.hpp"
+#include "models/counting/counting.hpp"
 
 namespace substrata::memory {
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "cache/cache_model.hpp"
-#include "cache_instrument.hpp"
-#include "counting/counting.hpp"
-#include "memory_machine.hpp"
+#include "memory/cache_instrument.hpp"
+#include "memory/memory_machine.hpp"
+#include "models/cache/cache_model.hpp"
+#include "models/counting/counting.hpp"
 
 namespace {
 

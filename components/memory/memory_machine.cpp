@@ -1,5 +1,5 @@
 // Timing of accesses by the level that serves them; the accesses and the traffic go to the feed.
-#include "memory_machine.hpp"
+#include "memory/memory_machine.hpp"
 
 #include <substrata/feed.hpp>
 
@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cache_instrument.hpp"
-#include "workloads/run.hpp"
-#include "workloads/shared_memory_machine.hpp"
-#include "workloads/spec.hpp"
+#include "memory/cache_instrument.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/shared_memory_machine.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::memory {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache/cache_model.hpp"
+#include "models/cache/cache_model.hpp"
 
 namespace substrata::memory {
 

@@ -14,10 +14,10 @@
 #include "base/fork_lock.hpp"
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
+#include "metric/parts.hpp"
+#include "metrics/here/here.hpp"
 #include "metrics/library.hpp"
-#include "metrics_here/here.hpp"
-#include "parts.hpp"
 
 namespace {
 

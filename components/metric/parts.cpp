@@ -1,13 +1,13 @@
 // Eventsets through the layer, as a client has them.
-#include "parts.hpp"
+#include "metric/parts.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "eventset/event_set.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
 
 namespace substrata::metric {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "counting/counting.hpp"
+#include "models/counting/counting.hpp"
 #include "myrinet/packet_counters.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // Reads shapes and layouts, and says what is wrong with them.
-#include "arguments.hpp"
+#include "myrinet/arguments.hpp"
 
-#include "operations.hpp"
+#include "myrinet/operations.hpp"
 
 namespace substrata::myrinet {
 

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string>
 
-#include "host_store.hpp"
-#include "statistics.hpp"
+#include "myrinet/host_store.hpp"
+#include "myrinet/statistics.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,11 +1,11 @@
 // Sums of windows, and the idle cluster they are compared with.
-#include "bottleneck.hpp"
+#include "myrinet/bottleneck.hpp"
 
 #include <substrata/result.hpp>
 
 #include <algorithm>
 
-#include "cluster.hpp"
+#include "myrinet/cluster.hpp"
 
 namespace substrata::myrinet {
 namespace {

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "counting/counting.hpp"
-#include "probes.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/probes.hpp"
 
 namespace substrata::myrinet {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "counting/counting.hpp"
+#include "models/counting/counting.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,5 +1,5 @@
 // The experiment with the global clock: a simulated hour of synchronisations under asymmetric load.
-#include "clock_experiment.hpp"
+#include "myrinet/clock_experiment.hpp"
 
 #include <algorithm>
 

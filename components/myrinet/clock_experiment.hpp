@@ -1,7 +1,7 @@
 // An experiment with the cluster's global clock.
 #pragma once
 
-#include "cluster.hpp"
+#include "myrinet/cluster.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,10 +1,10 @@
 // Drifting clocks and their correction.
-#include "clocks.hpp"
+#include "myrinet/clocks.hpp"
 
 #include <cmath>
 #include <numbers>
 
-#include "workloads/random.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::myrinet {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cluster_parameters.hpp"
+#include "myrinet/cluster_parameters.hpp"
 
 namespace substrata::myrinet {
 

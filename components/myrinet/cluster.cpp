@@ -1,12 +1,12 @@
 // The way of a packet through the cluster, event by event.
-#include "cluster.hpp"
+#include "myrinet/cluster.hpp"
 
 #include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "workloads/random.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::myrinet {
 

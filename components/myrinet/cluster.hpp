@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "clocks.hpp"
-#include "cluster_parameters.hpp"
-#include "event_queue.hpp"
-#include "host_store.hpp"
-#include "probes.hpp"
-#include "ring.hpp"
+#include "myrinet/clocks.hpp"
+#include "myrinet/cluster_parameters.hpp"
+#include "myrinet/event_queue.hpp"
+#include "myrinet/host_store.hpp"
+#include "myrinet/probes.hpp"
+#include "myrinet/ring.hpp"
 
 namespace substrata::myrinet {
 

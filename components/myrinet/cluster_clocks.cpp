@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cluster.hpp"
-#include "workloads/random.hpp"
+#include "myrinet/cluster.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,5 +1,5 @@
 // Histograms in the memory of a node's host: the interface moves lines of them there and back.
-#include "cluster.hpp"
+#include "myrinet/cluster.hpp"
 
 #include <algorithm>
 

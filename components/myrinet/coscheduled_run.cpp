@@ -1,5 +1,5 @@
 // Turns by simulated time, and processors shared by time slices without any coscheduling.
-#include "coscheduled_run.hpp"
+#include "myrinet/coscheduled_run.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "workloads/random.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::myrinet {
 namespace {

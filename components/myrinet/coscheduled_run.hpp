@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
-#include "machine.hpp"
-#include "workloads/run.hpp"
+#include "myrinet/machine.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::myrinet {
 

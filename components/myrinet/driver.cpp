@@ -1,9 +1,9 @@
 // Runs the processes in the order of simulated time.
-#include "driver.hpp"
+#include "myrinet/driver.hpp"
 
 #include <algorithm>
 
-#include "operations.hpp"
+#include "myrinet/operations.hpp"
 
 namespace substrata::myrinet {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster.hpp"
+#include "myrinet/cluster.hpp"
 
 namespace substrata::myrinet {
 

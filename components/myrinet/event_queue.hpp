@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cluster_parameters.hpp"
-#include "ring.hpp"
+#include "myrinet/cluster_parameters.hpp"
+#include "myrinet/ring.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,10 +1,10 @@
 // The way of counts and records from the interfaces into host memory.
-#include "host_store.hpp"
+#include "myrinet/host_store.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "cluster_parameters.hpp"
+#include "myrinet/cluster_parameters.hpp"
 
 namespace substrata::myrinet {
 namespace {

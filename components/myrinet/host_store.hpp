@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "counting/counter.hpp"
-#include "recorder.hpp"
-#include "ring.hpp"
+#include "models/counting/counter.hpp"
+#include "myrinet/recorder.hpp"
+#include "myrinet/ring.hpp"
 
 namespace substrata::myrinet {
 

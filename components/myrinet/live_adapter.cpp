@@ -1,7 +1,7 @@
 // Turns messages of MPI ranks into operations of nodes.
-#include "live_adapter.hpp"
+#include "myrinet/live_adapter.hpp"
 
-#include "packet_counters.hpp"
+#include "myrinet/packet_counters.hpp"
 
 namespace substrata::myrinet {
 

@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "counting/counting.hpp"
-#include "driver.hpp"
-#include "ring.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/driver.hpp"
+#include "myrinet/ring.hpp"
 
 namespace substrata::myrinet {
 

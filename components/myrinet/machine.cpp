@@ -1,11 +1,11 @@
 // Makes the machine from its parameters and runs workloads on it.
-#include "machine.hpp"
+#include "myrinet/machine.hpp"
 
 #include <utility>
 
-#include "live_adapter.hpp"
-#include "workloads/run.hpp"
-#include "workloads/spec.hpp"
+#include "myrinet/live_adapter.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::myrinet {
 namespace {

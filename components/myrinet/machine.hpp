@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "cluster_parameters.hpp"
-#include "shared_virtual_memory/svm_machine.hpp"
-#include "svm_network.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
+#include "myrinet/cluster_parameters.hpp"
+#include "myrinet/svm_network.hpp"
 
 namespace substrata::myrinet {
 

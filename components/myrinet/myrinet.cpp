@@ -5,11 +5,11 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "counting/counting.hpp"
-#include "host_store.hpp"
-#include "machine.hpp"
-#include "operations.hpp"
-#include "packet_counters.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/host_store.hpp"
+#include "myrinet/machine.hpp"
+#include "myrinet/operations.hpp"
+#include "myrinet/packet_counters.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Turns a log into operations of nodes, and sorts their packets' stages by node and phase.
-#include "offline_replay.hpp"
+#include "myrinet/offline_replay.hpp"
 
 #include <new>
 #include <utility>

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "driver.hpp"
-#include "operations.hpp"
-#include "packet_counters.hpp"
-#include "recorder.hpp"
+#include "myrinet/driver.hpp"
+#include "myrinet/operations.hpp"
+#include "myrinet/packet_counters.hpp"
+#include "myrinet/recorder.hpp"
 
 namespace substrata::myrinet {
 

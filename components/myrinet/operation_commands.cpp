@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "arguments.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/arguments.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

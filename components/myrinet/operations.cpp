@@ -1,11 +1,11 @@
 // Sums and histograms of operations, and of their packets' latencies.
-#include "operations.hpp"
+#include "myrinet/operations.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cluster_parameters.hpp"
-#include "packet_counters.hpp"
+#include "myrinet/cluster_parameters.hpp"
+#include "myrinet/packet_counters.hpp"
 
 namespace substrata::myrinet {
 namespace {

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
-#include "chosen_counters.hpp"
-#include "counting/counting.hpp"
-#include "duration_bins.hpp"
-#include "probes.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/chosen_counters.hpp"
+#include "myrinet/duration_bins.hpp"
+#include "myrinet/probes.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,9 +1,9 @@
 // Stages of packets, added up.
-#include "packet_counters.hpp"
+#include "myrinet/packet_counters.hpp"
 
 #include <atomic>
 
-#include "cluster_parameters.hpp"
+#include "myrinet/cluster_parameters.hpp"
 
 namespace substrata::myrinet {
 namespace {

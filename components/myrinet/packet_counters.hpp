@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "chosen_counters.hpp"
-#include "counting/counting.hpp"
-#include "probes.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/chosen_counters.hpp"
+#include "myrinet/probes.hpp"
 
 namespace substrata::myrinet {
 

@@ -1,5 +1,5 @@
 // Names of probe points, made and taken apart.
-#include "probes.hpp"
+#include "myrinet/probes.hpp"
 #include "base/parse.hpp"
 
 #include <substrata/feed.hpp>

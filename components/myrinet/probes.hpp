@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "statistics.hpp"
+#include "myrinet/statistics.hpp"
 
 namespace substrata::myrinet {
 

@@ -9,10 +9,10 @@
 
 #include "base/error.hpp"
 #include "base/guard.hpp"
-#include "counting/counting.hpp"
-#include "host_store.hpp"
-#include "operations.hpp"
-#include "recorder.hpp"
+#include "models/counting/counting.hpp"
+#include "myrinet/host_store.hpp"
+#include "myrinet/operations.hpp"
+#include "myrinet/recorder.hpp"
 
 namespace substrata::myrinet {
 

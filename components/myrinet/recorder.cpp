@@ -1,10 +1,10 @@
 // Sorts stages of packets into the statistics of their node and program, and sums them up for readers.
-#include "recorder.hpp"
+#include "myrinet/recorder.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cluster_parameters.hpp"
+#include "myrinet/cluster_parameters.hpp"
 
 namespace substrata::myrinet {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "probes.hpp"
-#include "statistics.hpp"
+#include "myrinet/probes.hpp"
+#include "myrinet/statistics.hpp"
 
 namespace substrata::myrinet {
 

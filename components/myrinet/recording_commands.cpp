@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "process_recorder.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

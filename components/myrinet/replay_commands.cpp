@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "arguments.hpp"
-#include "machine.hpp"
-#include "offline_replay.hpp"
-#include "operations.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/arguments.hpp"
+#include "myrinet/machine.hpp"
+#include "myrinet/offline_replay.hpp"
+#include "myrinet/operations.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bottleneck.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/bottleneck.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

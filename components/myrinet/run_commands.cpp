@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <string>
 
-#include "clock_experiment.hpp"
-#include "coscheduled_run.hpp"
-#include "machine.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/clock_experiment.hpp"
+#include "myrinet/coscheduled_run.hpp"
+#include "myrinet/machine.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

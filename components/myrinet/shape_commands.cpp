@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "arguments.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/arguments.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

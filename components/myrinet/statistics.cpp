@@ -1,5 +1,5 @@
 // Layout and arithmetic of the firmware's statistics.
-#include "statistics.hpp"
+#include "myrinet/statistics.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
-#include "process_recorder.hpp"
+#include "myrinet/arguments.hpp"
+#include "myrinet/process_recorder.hpp"
 
 using namespace substrata;
 using namespace substrata::myrinet;

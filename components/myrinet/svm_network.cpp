@@ -1,13 +1,13 @@
 // Hands packets of the protocol to the cluster and back, and the cluster's events to the engine.
-#include "svm_network.hpp"
+#include "myrinet/svm_network.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "operations.hpp"
-#include "workloads/run.hpp"
+#include "myrinet/operations.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::myrinet {
 namespace {

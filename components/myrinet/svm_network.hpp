@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "cluster.hpp"
-#include "shared_virtual_memory/network.hpp"
-#include "shared_virtual_memory/phases.hpp"
-#include "shared_virtual_memory/places.hpp"
-#include "shared_virtual_memory/svm_machine.hpp"
+#include "models/shared_virtual_memory/network.hpp"
+#include "models/shared_virtual_memory/phases.hpp"
+#include "models/shared_virtual_memory/places.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
+#include "myrinet/cluster.hpp"
 
 namespace substrata::myrinet {
 

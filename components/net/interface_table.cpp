@@ -1,5 +1,5 @@
 // Walks the lines of /proc/net/dev: "  name: 16 numbers", after two lines of heading.
-#include "interface_table.hpp"
+#include "net/interface_table.hpp"
 #include "base/parse.hpp"
 
 #include <system_error>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "interface_table.hpp"
+#include "net/interface_table.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

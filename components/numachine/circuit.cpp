@@ -1,5 +1,5 @@
 // Reads a counter circuit and runs it.
-#include "circuit.hpp"
+#include "numachine/circuit.hpp"
 #include "base/parse.hpp"
 
 #include <bit>

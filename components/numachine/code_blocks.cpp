@@ -1,5 +1,5 @@
 // Finds where x86-64 instructions end, and leaves out those of the access tracer.
-#include "code_blocks.hpp"
+#include "numachine/code_blocks.hpp"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,9 +1,9 @@
 // Translation, instruction mixes, branches and basic blocks of the modelled processors.
-#include "execution.hpp"
+#include "numachine/execution.hpp"
 
 #include <algorithm>
 
-#include "model.hpp"
+#include "numachine/model.hpp"
 
 namespace substrata::numachine {
 

@@ -1,12 +1,12 @@
 // Takes transactions apart and adds them to every selection that wants them.
-#include "instrument.hpp"
+#include "numachine/instrument.hpp"
 
 #include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cstdio>
 
-#include "traffic.hpp"
+#include "numachine/traffic.hpp"
 
 namespace substrata::numachine {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "counting/counting.hpp"
-#include "rack.hpp"
+#include "models/counting/counting.hpp"
+#include "numachine/rack.hpp"
 
 namespace substrata::numachine {
 

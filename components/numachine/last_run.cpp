@@ -1,5 +1,5 @@
 // Keeps the findings of the last machine, and gives them out through the C interface.
-#include "last_run.hpp"
+#include "numachine/last_run.hpp"
 
 #include <substrata/numachine.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
-#include "live.hpp"
+#include "numachine/live.hpp"
 
 namespace substrata::numachine {
 namespace {

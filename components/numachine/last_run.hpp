@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sharing_report.hpp"
-#include "synchronisation.hpp"
+#include "numachine/sharing_report.hpp"
+#include "numachine/synchronisation.hpp"
 
 namespace substrata::numachine {
 

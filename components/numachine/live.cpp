@@ -1,5 +1,5 @@
 // Takes what the threads of a program publish, and has one of them run it through the model for all.
-#include "live.hpp"
+#include "numachine/live.hpp"
 
 #include <substrata/feed.hpp>
 #include <substrata/result.hpp>
@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-#include "access_records.hpp"
 #include "base/parse.hpp"
 #include "base/raised.hpp"
 #include "feed/compact.hpp"
-#include "last_run.hpp"
-#include "machine.hpp"
-#include "thread_merge.hpp"
-#include "workloads/run.hpp"
+#include "numachine/access_records.hpp"
+#include "numachine/last_run.hpp"
+#include "numachine/machine.hpp"
+#include "numachine/thread_merge.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::numachine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workloads/run.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::numachine {
 

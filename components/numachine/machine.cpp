@@ -1,5 +1,5 @@
 // Charges a workload's operations to the model; registers the machine.
-#include "machine.hpp"
+#include "numachine/machine.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/members.hpp"
-#include "last_run.hpp"
-#include "live.hpp"
-#include "workloads/run.hpp"
-#include "workloads/spec.hpp"
+#include "numachine/last_run.hpp"
+#include "numachine/live.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::numachine {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model.hpp"
-#include "workload_locks.hpp"
-#include "workloads/shared_memory_machine.hpp"
+#include "numachine/model.hpp"
+#include "numachine/workload_locks.hpp"
+#include "sources/workloads/shared_memory_machine.hpp"
 
 namespace substrata::numachine {
 

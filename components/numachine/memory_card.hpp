@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "queue_monitor.hpp"
+#include "numachine/queue_monitor.hpp"
 
 // Source: Lemieux's thesis, appendix A.
 namespace substrata::numachine {

@@ -1,5 +1,5 @@
 // The machine's parts, and what its processors have counted.
-#include "model.hpp"
+#include "numachine/model.hpp"
 
 #include <substrata/feed.hpp>
 
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "traffic.hpp"
+#include "numachine/traffic.hpp"
 
 namespace substrata::numachine {
 namespace {

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "execution.hpp"
-#include "invalidation_estimates.hpp"
-#include "parameters.hpp"
-#include "protocol.hpp"
-#include "rack.hpp"
-#include "truth.hpp"
+#include "numachine/execution.hpp"
+#include "numachine/invalidation_estimates.hpp"
+#include "numachine/parameters.hpp"
+#include "numachine/protocol.hpp"
+#include "numachine/rack.hpp"
+#include "numachine/truth.hpp"
 
 namespace substrata::numachine {
 

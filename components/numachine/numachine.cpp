@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "base/guard.hpp"
-#include "counting/counting.hpp"
-#include "instrument.hpp"
-#include "live.hpp"
-#include "machine.hpp"
+#include "models/counting/counting.hpp"
+#include "numachine/instrument.hpp"
+#include "numachine/live.hpp"
+#include "numachine/machine.hpp"
 
 namespace {
 

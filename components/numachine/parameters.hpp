@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "execution.hpp"
-#include "protocol.hpp"
+#include "numachine/execution.hpp"
+#include "numachine/protocol.hpp"
 
 namespace substrata::numachine {
 

@@ -1,5 +1,5 @@
 // Counts the cycles of a processor card's monitor, interval by interval, and takes what happens.
-#include "processor_card.hpp"
+#include "numachine/processor_card.hpp"
 
 #include <algorithm>
 #include <bit>

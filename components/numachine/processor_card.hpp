@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "circuit.hpp"
-#include "counting/counter.hpp"
+#include "models/counting/counter.hpp"
+#include "numachine/circuit.hpp"
 
 // Source of everything here: G. Lemieux, "Hardware Performance Monitoring in Multiprocessors", M.A.Sc.
 // thesis, University of Toronto, 1996, chapter 4. Where the thesis leaves something open the comment says

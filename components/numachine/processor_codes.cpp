@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "processor_card.hpp"
+#include "numachine/processor_card.hpp"
 
 namespace substrata::numachine {
 

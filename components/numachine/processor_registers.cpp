@@ -1,7 +1,7 @@
 // A processor card's registers and memories, as the program reads and writes them.
 #include <algorithm>
 
-#include "processor_card.hpp"
+#include "numachine/processor_card.hpp"
 
 namespace substrata::numachine {
 namespace {

@@ -1,5 +1,5 @@
 // The transitions of the coherence protocol.
-#include "protocol.hpp"
+#include "numachine/protocol.hpp"
 
 #include <algorithm>
 #include <bit>

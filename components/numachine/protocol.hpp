@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "large_pages.hpp"
-#include "memory_card.hpp"
+#include "numachine/large_pages.hpp"
+#include "numachine/memory_card.hpp"
 
 // Source: Lemieux's thesis, sections 3.3.2 and 4.1 and the states of figure 4.3. The figure's arcs are not in
 // our text; the transitions follow from the states' meaning there:

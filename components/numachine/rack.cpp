@@ -1,5 +1,5 @@
 // Hands out the cards, and implements the C interface to them.
-#include "rack.hpp"
+#include "numachine/rack.hpp"
 
 #include <substrata/numachine.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "live.hpp"
+#include "numachine/live.hpp"
 
 namespace substrata::numachine {
 

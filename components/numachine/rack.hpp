@@ -10,8 +10,8 @@
 #include <mutex>
 #include <thread>
 
-#include "memory_card.hpp"
-#include "processor_card.hpp"
+#include "numachine/memory_card.hpp"
+#include "numachine/processor_card.hpp"
 
 namespace substrata::numachine {
 

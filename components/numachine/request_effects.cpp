@@ -1,9 +1,9 @@
 // What the steps of a request mean to other processors, to the monitors' cards and to the feed, and how it ends.
 #include <algorithm>
 
-#include "model.hpp"
-#include "requests.hpp"
-#include "traffic.hpp"
+#include "numachine/model.hpp"
+#include "numachine/requests.hpp"
+#include "numachine/traffic.hpp"
 
 namespace substrata::numachine {
 

@@ -1,9 +1,9 @@
 // The steps of a request: from the secondary cache over bus, network cache and rings to its home memory.
 #include <algorithm>
 
-#include "model.hpp"
-#include "requests.hpp"
-#include "traffic.hpp"
+#include "numachine/model.hpp"
+#include "numachine/requests.hpp"
+#include "numachine/traffic.hpp"
 
 namespace substrata::numachine {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "protocol.hpp"
-#include "traffic.hpp"
+#include "numachine/protocol.hpp"
+#include "numachine/traffic.hpp"
 
 namespace substrata::numachine {
 

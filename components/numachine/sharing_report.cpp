@@ -1,5 +1,5 @@
 // Sums lines up by object and finds the pattern behind each.
-#include "sharing_report.hpp"
+#include "numachine/sharing_report.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "last_run.hpp"
+#include "numachine/last_run.hpp"
 
 namespace substrata::numachine {
 namespace {

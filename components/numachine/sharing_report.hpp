@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model.hpp"
+#include "numachine/model.hpp"
 
 namespace substrata::numachine {
 

@@ -1,5 +1,5 @@
 // Counts what passes, and keeps releases in their order.
-#include "synchronisation.hpp"
+#include "numachine/synchronisation.hpp"
 
 #include <algorithm>
 

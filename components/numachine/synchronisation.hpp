@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model.hpp"
+#include "numachine/model.hpp"
 
 namespace substrata::numachine {
 

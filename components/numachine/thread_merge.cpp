@@ -1,11 +1,11 @@
 // Runs the records of the threads through the model, those of the thread that is behind first.
-#include "thread_merge.hpp"
+#include "numachine/thread_merge.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "machine.hpp"
+#include "numachine/machine.hpp"
 
 namespace substrata::numachine {
 

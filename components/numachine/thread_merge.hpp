@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "access_records.hpp"
-#include "code_blocks.hpp"
-#include "model.hpp"
-#include "synchronisation.hpp"
+#include "numachine/access_records.hpp"
+#include "numachine/code_blocks.hpp"
+#include "numachine/model.hpp"
+#include "numachine/synchronisation.hpp"
 
 namespace substrata::numachine {
 

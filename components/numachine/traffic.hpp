@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "memory_card.hpp"
-#include "processor_card.hpp"
+#include "numachine/memory_card.hpp"
+#include "numachine/processor_card.hpp"
 
 namespace substrata::numachine {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "large_pages.hpp"
+#include "numachine/large_pages.hpp"
 
 namespace substrata::numachine {
 

@@ -1,9 +1,9 @@
 // Accesses to data that is not cached, word by word; and the board that traces what has the buses.
 #include <algorithm>
 
-#include "model.hpp"
-#include "requests.hpp"
-#include "traffic.hpp"
+#include "numachine/model.hpp"
+#include "numachine/requests.hpp"
+#include "numachine/traffic.hpp"
 
 // Source: Lemieux's thesis, sections 3.3.2 (data marked as uncached), 3.2.4 (their stalls) and 5.2 (the board). The
 // write buffer holds one word, ours.

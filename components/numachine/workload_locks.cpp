@@ -1,5 +1,5 @@
 // The steps of each lock and barrier; a step is one access, which the model runs when its time has come.
-#include "workload_locks.hpp"
+#include "numachine/workload_locks.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model.hpp"
-#include "synchronisation.hpp"
-#include "workloads/engine.hpp"
+#include "numachine/model.hpp"
+#include "numachine/synchronisation.hpp"
+#include "sources/workloads/engine.hpp"
 
 namespace substrata::numachine {
 

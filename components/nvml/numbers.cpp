@@ -1,5 +1,5 @@
 // The tables of the numbers of a GPU.
-#include "numbers.hpp"
+#include "nvml/numbers.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "numbers.hpp"
-#include "performance_monitor.hpp"
+#include "nvml/numbers.hpp"
+#include "nvml/performance_monitor.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

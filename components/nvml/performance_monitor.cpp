@@ -1,5 +1,5 @@
 // Takes samples of a GPU's performance monitor and what lies between two of them.
-#include "performance_monitor.hpp"
+#include "nvml/performance_monitor.hpp"
 
 #include <cerrno>
 #include <cmath>

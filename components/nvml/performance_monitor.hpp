@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "numbers.hpp"
+#include "nvml/numbers.hpp"
 
 namespace substrata::nvml {
 

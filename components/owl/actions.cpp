@@ -1,5 +1,5 @@
 // Signals and marks.
-#include "actions.hpp"
+#include "owl/actions.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // The life of capsules and what happens with a batch.
-#include "capsule.hpp"
+#include "owl/capsule.hpp"
 
 #include <substrata/result.hpp>
 
@@ -8,10 +8,10 @@
 #include <cstring>
 #include <utility>
 
-#include "assignments.hpp"
 #include "base/error.hpp"
 #include "base/glob.hpp"
 #include "base/parse.hpp"
+#include "owl/assignments.hpp"
 
 namespace substrata::owl {
 namespace {

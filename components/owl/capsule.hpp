@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "counting/counter.hpp"
-#include "library.hpp"
-#include "ring.hpp"
+#include "models/counting/counter.hpp"
+#include "owl/library.hpp"
+#include "owl/ring.hpp"
 
 namespace substrata::owl {
 

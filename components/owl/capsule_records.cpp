@@ -11,8 +11,8 @@
 #include "base/glob.hpp"
 #include "base/immortal.hpp"
 #include "base/parse.hpp"
-#include "capsule.hpp"
-#include "objects.hpp"
+#include "owl/capsule.hpp"
+#include "owl/objects.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "capsule.hpp"
+#include "owl/capsule.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -1,12 +1,12 @@
 // The loops of columns: loads of fields, operators, look-ups.
-#include "columns.hpp"
+#include "owl/columns.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 
-#include "table.hpp"
+#include "owl/table.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "expression.hpp"
-#include "module.hpp"
-#include "names.hpp"
+#include "owl/expression.hpp"
+#include "owl/module.hpp"
+#include "owl/names.hpp"
 
 namespace substrata::owl {
 

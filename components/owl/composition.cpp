@@ -1,5 +1,5 @@
 // Makes texts into modules: what the library shows of them, and where their errors are.
-#include "composition.hpp"
+#include "owl/composition.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "composition_parts.hpp"
-#include "library.hpp"
+#include "owl/composition_parts.hpp"
+#include "owl/library.hpp"
 
 namespace substrata::owl {
 namespace {

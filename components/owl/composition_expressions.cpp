@@ -1,10 +1,10 @@
 // Reads expressions by the binding of their operators.
-#include "composition_expressions.hpp"
+#include "owl/composition_expressions.hpp"
 
 #include "base/parse.hpp"
-#include "names.hpp"
-#include "system_call_names.hpp"
-#include "table.hpp"
+#include "owl/names.hpp"
+#include "owl/system_call_names.hpp"
+#include "owl/table.hpp"
 
 namespace substrata::owl {
 namespace {

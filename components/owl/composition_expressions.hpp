@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "composition_tokens.hpp"
+#include "owl/composition_tokens.hpp"
 
 namespace substrata::owl {
 

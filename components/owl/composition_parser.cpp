@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string>
 
-#include "composition_stages.hpp"
-#include "library.hpp"
+#include "owl/composition_stages.hpp"
+#include "owl/library.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "expression.hpp"
-#include "module.hpp"
+#include "owl/expression.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "actions.hpp"
 #include "base/glob.hpp"
-#include "columns.hpp"
-#include "composition_parts.hpp"
-#include "table_stage.hpp"
+#include "owl/actions.hpp"
+#include "owl/columns.hpp"
+#include "owl/composition_parts.hpp"
+#include "owl/table_stage.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -1,10 +1,10 @@
 // Reads tables, states, actions and packets.
-#include "composition_stages.hpp"
+#include "owl/composition_stages.hpp"
 
 #include <algorithm>
 #include <csignal>
 
-#include "table.hpp"
+#include "owl/table.hpp"
 
 namespace substrata::owl {
 namespace {

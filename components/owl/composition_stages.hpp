@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "composition_expressions.hpp"
+#include "owl/composition_expressions.hpp"
 
 namespace substrata::owl {
 

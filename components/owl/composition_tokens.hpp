@@ -10,7 +10,7 @@
 
 #include "base/nearest.hpp"
 #include "base/parse.hpp"
-#include "composition_parts.hpp"
+#include "owl/composition_parts.hpp"
 
 namespace substrata::owl {
 

@@ -1,7 +1,7 @@
 // The plain modules: a performance counter, and a sampler of every n-th transaction.
 #include <limits>
 
-#include "module.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -1,5 +1,5 @@
 // Evaluates expressions, and knows the names of fields, kinds and states.
-#include "expression.hpp"
+#include "owl/expression.hpp"
 
 #include <substrata/values.h>
 

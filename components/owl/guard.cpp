@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "module.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

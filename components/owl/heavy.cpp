@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "blocks.hpp"
-#include "module.hpp"
+#include "owl/blocks.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "blocks.hpp"
-#include "counter_array.hpp"
-#include "module.hpp"
-#include "zeros.hpp"
+#include "owl/blocks.hpp"
+#include "owl/counter_array.hpp"
+#include "owl/module.hpp"
+#include "owl/zeros.hpp"
 
 namespace substrata::owl {
 namespace {

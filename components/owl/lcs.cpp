@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "module.hpp"
-#include "pattern.hpp"
-#include "pattern_table.hpp"
-#include "pending_accesses.hpp"
+#include "owl/module.hpp"
+#include "owl/pattern.hpp"
+#include "owl/pattern_table.hpp"
+#include "owl/pending_accesses.hpp"
 
 namespace substrata::owl {
 namespace {

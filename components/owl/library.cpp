@@ -1,5 +1,5 @@
 // Keeps the library, and loads shared objects after a trial in a child process.
-#include "library.hpp"
+#include "owl/library.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@
 #include "base/shared_library.hpp"
 #include "base/trial.hpp"
 #include "base/trusted_file.hpp"
-#include "composition.hpp"
+#include "owl/composition.hpp"
 
 namespace substrata::owl {
 namespace {

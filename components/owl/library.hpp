@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "module.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 

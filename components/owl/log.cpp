@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "log_codec.hpp"
-#include "module.hpp"
+#include "owl/log_codec.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -1,5 +1,5 @@
 // The predictor of transactions, and packets written and read with it.
-#include "log_codec.hpp"
+#include "owl/log_codec.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The table of texts, and the two that know objects: those added by name, and who publishes a program's accesses.
-#include "names.hpp"
+#include "owl/names.hpp"
 
 #include <substrata/feed.h>
 
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "objects.hpp"
+#include "owl/objects.hpp"
 
 namespace substrata::owl {
 namespace {

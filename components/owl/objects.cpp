@@ -1,5 +1,5 @@
 // The table of objects, and what machines publish of theirs.
-#include "objects.hpp"
+#include "owl/objects.hpp"
 #include "base/immortal.hpp"
 
 #include <substrata/feed.hpp>

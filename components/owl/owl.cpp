@@ -14,8 +14,8 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "capsule.hpp"
-#include "counting/counting.hpp"
+#include "models/counting/counting.hpp"
+#include "owl/capsule.hpp"
 
 namespace {
 

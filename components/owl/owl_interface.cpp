@@ -7,13 +7,13 @@
 #include <string>
 
 #include "base/guard.hpp"
-#include "capsule.hpp"
-#include "composition.hpp"
-#include "library.hpp"
-#include "log_codec.hpp"
-#include "objects.hpp"
-#include "pattern.hpp"
-#include "recruiting.hpp"
+#include "owl/capsule.hpp"
+#include "owl/composition.hpp"
+#include "owl/library.hpp"
+#include "owl/log_codec.hpp"
+#include "owl/objects.hpp"
+#include "owl/pattern.hpp"
+#include "owl/recruiting.hpp"
 
 using namespace substrata;
 using namespace substrata::owl;

@@ -1,5 +1,5 @@
 // Pattern detection and reduction: repeating subsequences of address differences become one point each.
-#include "pattern.hpp"
+#include "owl/pattern.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "module.hpp"
-#include "pattern_table.hpp"
-#include "pending_accesses.hpp"
+#include "owl/module.hpp"
+#include "owl/pattern_table.hpp"
+#include "owl/pending_accesses.hpp"
 
 namespace substrata::owl {
 namespace {

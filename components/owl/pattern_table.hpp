@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "module.hpp"
-#include "pattern.hpp"
+#include "owl/module.hpp"
+#include "owl/pattern.hpp"
 
 namespace substrata::owl {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "pattern.hpp"
-#include "pattern_table.hpp"
+#include "owl/pattern.hpp"
+#include "owl/pattern_table.hpp"
 
 namespace substrata::owl {
 

@@ -16,12 +16,12 @@
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/json.hpp"
-#include "composition.hpp"
-#include "composition_parts.hpp"
-#include "library.hpp"
-#include "names.hpp"
-#include "objects.hpp"
-#include "system_call_names.hpp"
+#include "owl/composition.hpp"
+#include "owl/composition_parts.hpp"
+#include "owl/library.hpp"
+#include "owl/names.hpp"
+#include "owl/objects.hpp"
+#include "owl/system_call_names.hpp"
 
 using namespace substrata;
 using namespace substrata::owl;

@@ -1,6 +1,6 @@
 // Recruiting: watches a ratio, attaches modules when it meets a condition, and correlates what they found by object
 // names.
-#include "recruiting.hpp"
+#include "owl/recruiting.hpp"
 
 #include <substrata/result.hpp>
 
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <utility>
 
-#include "actions.hpp"
 #include "base/guard.hpp"
 #include "base/parse.hpp"
+#include "owl/actions.hpp"
 
 using namespace substrata;
 using namespace substrata::owl;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "capsule.hpp"
-#include "recruits.hpp"
-#include "watched_events.hpp"
+#include "owl/capsule.hpp"
+#include "owl/recruits.hpp"
+#include "owl/watched_events.hpp"
 
 // Thread-safe; its own work is done in the thread that delivers to the watched capsule.
 struct substrata_owl_rule {

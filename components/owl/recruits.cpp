@@ -1,12 +1,12 @@
 // What a rule's capsules found, as text with objects by name.
-#include "recruits.hpp"
+#include "owl/recruits.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
-#include "objects.hpp"
+#include "owl/objects.hpp"
 
 namespace substrata::owl {
 namespace {

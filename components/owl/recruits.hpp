@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "capsule.hpp"
+#include "owl/capsule.hpp"
 
 namespace substrata::owl {
 

@@ -3,9 +3,9 @@
 #include <bit>
 #include <vector>
 
-#include "blocks.hpp"
-#include "counter_array.hpp"
-#include "module.hpp"
+#include "owl/blocks.hpp"
+#include "owl/counter_array.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

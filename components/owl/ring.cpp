@@ -1,5 +1,5 @@
 // Rings: writing, reading, and the near-full signal over a futex.
-#include "ring.hpp"
+#include "owl/ring.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -12,8 +12,8 @@
 #include <ctime>
 #include <vector>
 
-#include "assignments.hpp"
 #include "base/error.hpp"
+#include "owl/assignments.hpp"
 
 namespace substrata::owl {
 namespace {

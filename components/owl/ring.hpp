@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "ring_memory.hpp"
+#include "owl/ring_memory.hpp"
 
 namespace substrata::owl {
 

@@ -1,5 +1,5 @@
 // Makes, seals, names and opens the memory of rings.
-#include "ring_memory.hpp"
+#include "owl/ring_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,9 +1,9 @@
 // Module sharing: lines that several processors use.
 #include <limits>
 
-#include "blocks.hpp"
-#include "counter_array.hpp"
-#include "module.hpp"
+#include "owl/blocks.hpp"
+#include "owl/counter_array.hpp"
+#include "owl/module.hpp"
 
 namespace substrata::owl {
 namespace {

@@ -1,5 +1,5 @@
 // The table is made of the system's <asm/unistd.h> when the project is configured.
-#include "system_call_names.hpp"
+#include "owl/system_call_names.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // Open addressing with steps of one.
-#include "table.hpp"
+#include "owl/table.hpp"
 
 #include <algorithm>
 #include <bit>

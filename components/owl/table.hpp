@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "zeros.hpp"
+#include "owl/zeros.hpp"
 
 namespace substrata::owl {
 

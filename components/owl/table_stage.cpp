@@ -1,5 +1,5 @@
 // Adds values to rows, and finds the period of each transaction.
-#include "table_stage.hpp"
+#include "owl/table_stage.hpp"
 
 #include <substrata/result.hpp>
 

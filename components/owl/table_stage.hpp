@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "columns.hpp"
-#include "composition_parts.hpp"
-#include "table.hpp"
+#include "owl/columns.hpp"
+#include "owl/composition_parts.hpp"
+#include "owl/table.hpp"
 
 namespace substrata::owl {
 

@@ -1,14 +1,14 @@
 // Eventsets beneath those of the program, one of each substrate.
-#include "watched_events.hpp"
+#include "owl/watched_events.hpp"
 
 #include <substrata/substrate.h>
 
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "eventset/event_set.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
 
 namespace substrata::owl {
 namespace {

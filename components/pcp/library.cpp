@@ -1,5 +1,5 @@
 // Loads libpcp and finds its functions.
-#include "library.hpp"
+#include "pcp/library.hpp"
 
 #include <utility>
 

@@ -16,7 +16,7 @@
 #include "base/environment.hpp"
 #include "base/fork_lock.hpp"
 #include "base/guard.hpp"
-#include "library.hpp"
+#include "pcp/library.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
+#include "perf_event_uncore/uncore.hpp"
 #include "perf_events/device.hpp"
 #include "perf_events/note.hpp"
 #include "perf_events/slots.hpp"
-#include "uncore.hpp"
 
 namespace substrata::perf {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
+#include "process/usage.hpp"
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"
-#include "usage.hpp"
 
 namespace {
 

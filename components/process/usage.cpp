@@ -1,5 +1,5 @@
 // Reads getrusage, the processes' clocks, and stat, status, io and children below /proc.
-#include "usage.hpp"
+#include "process/usage.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // Finds a processor of each package and reads its registers.
-#include "package_registers.hpp"
+#include "rapl/package_registers.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/parse.hpp"
-#include "package_registers.hpp"
+#include "rapl/package_registers.hpp"
 #include "sysfs/energy_zones.hpp"
 #include "sysfs/files_and.hpp"
 #include "sysfs/number_files.hpp"

@@ -1,5 +1,5 @@
 // Loads librocm_smi64 and asks it.
-#include "library.hpp"
+#include "rocm_smi/library.hpp"
 
 #include <utility>
 

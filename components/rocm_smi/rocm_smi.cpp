@@ -2,7 +2,7 @@
 // library.
 #include <substrata/substrate.h>
 
-#include "library.hpp"
+#include "rocm_smi/library.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {

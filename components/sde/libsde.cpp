@@ -1,5 +1,5 @@
 // The tool's side of whichever libsde the process holds, found by name in its global scope.
-#include "libsde.hpp"
+#include "sde/libsde.hpp"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // Overflow of counters that libsde keeps: reported at the increment, by the thread that made it.
-#include "overflow.hpp"
+#include "sde/overflow.hpp"
 
 #include <sched.h>
 

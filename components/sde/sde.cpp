@@ -13,8 +13,8 @@
 
 #include "base/fork_lock.hpp"
 #include "base/table_of.hpp"
-#include "libsde.hpp"
-#include "overflow.hpp"
+#include "sde/libsde.hpp"
+#include "sde/overflow.hpp"
 #include "substrata/export.h"
 #include "substrata/substrate.h"
 

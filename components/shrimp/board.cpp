@@ -1,5 +1,5 @@
 // Commands, counting, tracing and interrupts of a board.
-#include "board.hpp"
+#include "shrimp/board.hpp"
 
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "selection.hpp"
+#include "shrimp/selection.hpp"
 
 namespace substrata::shrimp {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "rack.hpp"
+#include "shrimp/rack.hpp"
 
 namespace substrata::shrimp {
 namespace {

@@ -1,16 +1,16 @@
 // Makes the machine from its parameters, and follows the messages of MPI programs.
-#include "machine.hpp"
+#include "shrimp/machine.hpp"
 
 #include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "network.hpp"
-#include "rack.hpp"
-#include "shared_virtual_memory/parameters.hpp"
-#include "workloads/run.hpp"
-#include "workloads/spec.hpp"
+#include "models/shared_virtual_memory/parameters.hpp"
+#include "shrimp/network.hpp"
+#include "shrimp/rack.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::shrimp {
 namespace {

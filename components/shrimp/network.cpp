@@ -1,11 +1,11 @@
 // Cuts messages into bursts, combines stores, times packets, and moves pages to those who write them.
-#include "network.hpp"
+#include "shrimp/network.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "shared_virtual_memory/node_probes.hpp"
-#include "workloads/run.hpp"
+#include "models/shared_virtual_memory/node_probes.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::shrimp {
 

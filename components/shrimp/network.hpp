@@ -9,12 +9,12 @@
 #include <optional>
 #include <vector>
 
-#include "board.hpp"
-#include "ports.hpp"
-#include "probes.hpp"
-#include "shared_virtual_memory/network.hpp"
-#include "shared_virtual_memory/places.hpp"
-#include "shared_virtual_memory/svm_machine.hpp"
+#include "models/shared_virtual_memory/network.hpp"
+#include "models/shared_virtual_memory/places.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
+#include "shrimp/board.hpp"
+#include "shrimp/ports.hpp"
+#include "shrimp/probes.hpp"
 
 namespace substrata::shrimp {
 

@@ -1,5 +1,5 @@
 // Publishes arrivals, commands and uses of the bus.
-#include "probes.hpp"
+#include "shrimp/probes.hpp"
 
 #include <substrata/feed.hpp>
 

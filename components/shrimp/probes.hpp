@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "board.hpp"
+#include "shrimp/board.hpp"
 
 namespace substrata::shrimp {
 

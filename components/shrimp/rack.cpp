@@ -1,5 +1,5 @@
 // Runs batches through the boards, counts, and reports interrupts.
-#include "rack.hpp"
+#include "shrimp/rack.hpp"
 
 #include <substrata/shrimp.h>
 
@@ -8,7 +8,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "counting/event_names.hpp"
+#include "models/counting/event_names.hpp"
 
 namespace substrata::shrimp {
 namespace {

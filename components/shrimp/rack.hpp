@@ -13,8 +13,8 @@
 #include <mutex>
 #include <vector>
 
-#include "board.hpp"
-#include "counting/counter.hpp"
+#include "models/counting/counter.hpp"
+#include "shrimp/board.hpp"
 
 namespace substrata::shrimp {
 

@@ -1,5 +1,5 @@
 // Which selections of the address multiplexer the hardware has.
-#include "selection.hpp"
+#include "shrimp/selection.hpp"
 
 #include <bit>
 

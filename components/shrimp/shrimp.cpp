@@ -8,9 +8,9 @@
 #include <new>
 
 #include "base/guard.hpp"
-#include "counting/counting.hpp"
-#include "machine.hpp"
-#include "rack.hpp"
+#include "models/counting/counting.hpp"
+#include "shrimp/machine.hpp"
+#include "shrimp/rack.hpp"
 
 namespace {
 

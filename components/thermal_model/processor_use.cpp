@@ -1,5 +1,5 @@
 // Walks the lines "cpuN user nice system idle iowait irq softirq steal ..." of /proc/stat.
-#include "processor_use.hpp"
+#include "thermal_model/processor_use.hpp"
 
 namespace substrata::thermal_model {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "base/guard.hpp"
 #include "base/parse.hpp"
-#include "heat.hpp"
-#include "processor_use.hpp"
 #include "sysfs/sampled_slots.hpp"
+#include "thermal_model/heat.hpp"
+#include "thermal_model/processor_use.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Recognises Intel's performance metrics, Arm's and AMD's counters of slots, and computes the shares from them.
-#include "methods.hpp"
+#include "topdown/methods.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // The substrate `topdown`: which part of its issue slots the processor uses, and what becomes of the others, under
 // PAPI's names, from one group of counters of the calling thread.
-#include "topdown.hpp"
+#include "topdown/topdown.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "methods.hpp"
 #include "perf_events/note.hpp"
 #include "sysfs/sampled_slots.hpp"
+#include "topdown/methods.hpp"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include <fftw3.h>
 #endif
 
-#include "fft/fft_kernels.hpp"
+#include "fft_kernels.hpp"
 #include "measured/arguments.hpp"
 #include "measured/mpi_program.hpp"
 #include "measured/recorder.hpp"

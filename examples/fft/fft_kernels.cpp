@@ -1,6 +1,6 @@
 // The one-process Fourier transform: Stockham's self-sorting algorithm with butterflies of 2, 3, 4 and 5
 // points.
-#include "fft/fft_kernels.hpp"
+#include "fft_kernels.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -14,7 +14,7 @@
 #include <iostream>
 #include <vector>
 
-#include "hpl/lu_kernels.hpp"
+#include "lu_kernels.hpp"
 #include "measured/arguments.hpp"
 #include "measured/mpi_program.hpp"
 #include "measured/recorder.hpp"

@@ -1,5 +1,5 @@
 // The numerical kernels of the Linpack example, blocked for registers and first-level cache.
-#include "hpl/lu_kernels.hpp"
+#include "lu_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The command line of the examples: `--name value` pairs with a default each.
-#include "measured/arguments.hpp"
+#include "arguments.hpp"
 
 #include <charconv>
 #include <cstddef>

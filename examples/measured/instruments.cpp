@@ -1,6 +1,6 @@
 // The PAPI side of the examples: finds events of each domain, opens one eventset per substrate, reads them
 // all.
-#include "measured/instruments.hpp"
+#include "instruments.hpp"
 
 #include <papi.h>
 #include <sde_lib.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "measured/record.hpp"
+#include "record.hpp"
 
 namespace measured {
 

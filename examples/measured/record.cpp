@@ -1,5 +1,5 @@
 // Writes a record of an instrumented run as CSV and as a table of means per region.
-#include "measured/record.hpp"
+#include "record.hpp"
 
 #include <algorithm>
 #include <cstddef>

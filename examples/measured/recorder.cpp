@@ -1,5 +1,5 @@
 // Collects one row per region and rank, and brings the rows of all ranks together on rank 0.
-#include "measured/recorder.hpp"
+#include "recorder.hpp"
 
 #include <dlfcn.h>
 #include <papi.h>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "measured/instruments.hpp"
-#include "measured/record.hpp"
+#include "instruments.hpp"
+#include "record.hpp"
 
 namespace measured {
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The modules as their CMakeLists.txt declare them: checks the includes against the declarations, draws the picture.
 
-usage: modules.py check DECLARED ROOT    every include of a module is of its own files or of a module it declares, every
-                                         declared module is needed, none depends on itself in a circle, the picture
-                                         in docs/figures is of these declarations, locks survive a fork, and what
-                                         base does is done there alone
-       modules.py draw DECLARED ROOT     writes docs/figures/modules.dot and modules.svg (needs Graphviz: dot, tred)
+usage: modules.py includes DECLARED ROOT  every include names a path from src/, components/ or include/; it is of the
+                                          module's own files or of a module that it declares
+       modules.py check DECLARED ROOT     the same; every declared module is needed, none depends on itself in a circle,
+                                          the picture in docs/figures is of these declarations, locks survive a fork,
+                                          and what base does is done there alone
+       modules.py draw DECLARED ROOT      writes docs/figures/modules.{dot,svg} (needs Graphviz: dot) and
+                                          docs/reference/modules.md
 
-DECLARED is the file generated/modules.txt of a build folder: a line for each module, with its name, its folder and
-what it uses.
+A module is named by its directory below src/ or components/. DECLARED is the file generated/modules.txt of a build
+directory: a line for each module, with its directory and the modules that it uses.
 """
 import os
 import re
@@ -55,16 +57,21 @@ OUTSIDE_BASE = {
     "src/tools/terminal/": "asks for the terminal's TERM, in a program",
 }
 SOURCES = (".c", ".cpp", ".h", ".hpp")
-# The order of the groups in the picture is the way of the data.
-GROUPS = [
-    ("sources", "src/sources/", "sources: put transactions on the feed"),
-    ("feed", "src/feed", None),
-    ("models", "src/models/", "models: count transactions"),
-    ("components", "components/", "components: the substrates"),
-    ("core", "src/core/", "core: measures"),
-    ("papi", "src/papi", "papi: the face"),
-    ("recording", "src/recording", "recording"),
-    ("tools", "src/tools/", "tools"),
+# The boxes of the picture, the first that a module's directory fits; the order is the way of the data. A box that is not
+# here (base, which every module uses) is not drawn.
+BOXES = [
+    ("sources", r"src/sources/", "sources", "put transactions on the feed"),
+    ("feed", r"src/feed$", "feed", "probe points, trace files"),
+    ("models", r"src/models/", "models", "what modelled monitors share"),
+    ("monitors", r"components/(memory|mx|myrinet|numachine|owl|shrimp)$", "components: monitors, Owl",
+     "substrates that count transactions"),
+    ("substrates", r"components/", "components: the system", "substrates of hardware and kernel"),
+    ("system", r"src/(perf_events|sysfs|nvidia|late)$", "perf_events, sysfs, nvidia, late", "reading the system"),
+    ("metrics", r"src/metrics", "metrics", "formulas over events"),
+    ("core", r"src/core/", "core", "event names, eventsets, measuring"),
+    ("papi", r"src/papi", "papi", "PAPI's interface"),
+    ("recording", r"src/recording", "recording", "file, sampler, report"),
+    ("programs", r"src/(tools|papers)", "tools, papers", "the programs"),
 ]
 
 
@@ -72,8 +79,8 @@ def declared(path):
     modules = {}
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            name, folder, *uses = line.split()
-            modules[name] = (folder, uses)
+            folder, *uses = line.split()
+            modules[folder.split("/", 1)[1]] = (folder, uses)
     return modules
 
 
@@ -95,26 +102,31 @@ def module_of(file, modules):
     return max(holding, key=lambda name: len(modules[name][0]), default=None)
 
 
+# An include names a path from one of these, as a reader sees it in the tree.
+ROOTS = ("src", "components", "include")
+# Written by the build; and shown as it is written outside of the tree.
+GENERATED = re.compile(r"^(entry_points\.hpp|.*\.inc)$")
+OUTSIDE_THE_TREE = ("components/example/",)
+
+
 def includes(root, name, modules):
-    """Pairs (file, other module) for every include of another module's header."""
-    folder = modules[name][0]
-    on_the_feed = folder.startswith(("src/sources/", "src/models/", "components/"))
+    """Pairs (file, other module) for every include of another module's header; (file, None, header) for an include that
+    names no path from a root."""
+    on_the_feed = modules[name][0].startswith(("src/sources/", "src/models/", "components/"))
     for file in files_of(root, name, modules):
         with open(os.path.join(root, file), encoding="utf-8") as opened:
             text = opened.read()
         if on_the_feed and FEED.search(text):
-            yield file, "feed"
+            yield file, "feed", "substrata/feed.h"
         for header in INCLUDE.findall(text):
-            first, _, rest = header.partition("/")
-            places = [os.path.join(os.path.dirname(file), header), os.path.join(folder, header)]
-            if first in modules:
-                places.append(os.path.join(modules[first][0], rest))
-            for place in places:
-                if os.path.exists(os.path.join(root, place)):
-                    other = module_of(os.path.normpath(place), modules)
-                    if other not in (None, name):
-                        yield file, other
-                    break
+            place = next((f"{one}/{header}" for one in ROOTS if os.path.exists(os.path.join(root, one, header))), None)
+            if place is None:
+                if not GENERATED.match(header) and not file.startswith(OUTSIDE_THE_TREE):
+                    yield file, None, header
+                continue
+            other = module_of(place, modules)
+            if other not in (None, name):
+                yield file, other, header
 
 
 def plain_locks(root, modules):
@@ -147,75 +159,88 @@ def reach(start, edges):
     return seen
 
 
-def problems_of(root, modules):
-    direct = {name: sorted(set(used for _, used in includes(root, name, modules))) for name in modules}
+def include_problems(root, modules):
     for name, (_, uses) in modules.items():
-        for file, used in includes(root, name, modules):
-            if used not in uses:
-                yield f"{file} includes a header of '{used}', which '{name}' does not declare"
+        for file, used, header in includes(root, name, modules):
+            if used is None:
+                yield f'{file} includes "{header}", which is no path from src/, components/ or include/'
+            elif used not in uses:
+                yield f'{file} includes "{header}" of module \'{used}\', which \'{name}\' does not declare'
+
+
+def declaration_problems(root, modules):
+    direct = {name: sorted({used for _, used, _ in includes(root, name, modules) if used}) for name in modules}
+    for name, (_, uses) in modules.items():
         needed = reach(direct[name], direct)
         for use in uses:
             if use not in modules:
-                yield f"'{name}' declares '{use}', and there is no such module"
+                yield f"'{name}' declares '{use}': no such module"
             elif use not in needed:
                 yield f"'{name}' declares '{use}' and includes nothing of it"
         if name in needed:
             yield f"'{name}' depends on itself: " + ", ".join(sorted(needed))
 
 
+def box_of(folder):
+    return next((key for key, pattern, *_ in BOXES if re.match(pattern, folder)), None)
+
+
 def dot_of(modules):
+    boxes = {name: box_of(folder) for name, (folder, _) in modules.items()}
+    arrows = {(boxes[name], boxes.get(use)) for name, (_, uses) in modules.items() for use in uses}
     lines = [
         "// Generated by src/cmake/modules.py from the modules' CMakeLists.txt; not edited by hand.",
         "digraph modules {",
-        '  rankdir=RL; ranksep=0.7; nodesep=0.1; fontname="sans-serif"; fontsize=12; compound=true;',
-        '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif", fontsize=11, height=0.3];',
-        '  edge [color="#5b6b7a", arrowsize=0.6];',
+        '  rankdir=BT; ranksep=0.5; nodesep=0.3; fontname="sans-serif";',
+        '  node [shape=box, style="rounded,filled", fillcolor="#f3f6f9", color="#5b6b7a", fontname="sans-serif", fontsize=13];',
+        '  edge [color="#5b6b7a", arrowsize=0.7];',
+        *(f'  "{key}" [label=<<b>{title}</b><br/><font point-size="11">{text}</font>>];' for key, _, title, text in BOXES),
+        *(f'  "{user}" -> "{used}";' for user, used in sorted(arrows, key=str)
+          if user is not None and used is not None and user != used),
     ]
-    left = dict(modules)
-    for group, prefix, label in GROUPS:
-        inside = sorted(n for n, (folder, _) in left.items()
-                        if folder.startswith(prefix) or folder == prefix.rstrip("/"))
-        for name in inside:
-            del left[name]
-        if label is None:
-            lines += [f'  "{name}" [fillcolor="#dbe9f6"];' for name in inside]
-            continue
-        lines.append(f'  subgraph "cluster_{group}" {{ label="{label}"; style="rounded,filled"; color="#c8d2dc"; '
-                     'fillcolor="#f3f6f9"; margin=10;')
-        lines += [f'    "{name}";' for name in inside]
-        lines.append("  }")
-    lines += [f'  "{name}" [fillcolor="#e9efe2"];' for name in sorted(left)]
-    for name in sorted(modules):
-        lines += [f'  "{name}" -> "{use}";' for use in sorted(modules[name][1])]
     return "\n".join(lines + ["}", ""])
 
 
-def figures(root):
-    return (os.path.join(root, "docs", "figures", name) for name in ("modules.dot", "modules.svg"))
+def table_of(modules):
+    lines = ["# Modules and what they use", "",
+             "Generated from the modules' declarations (`ninja -C build module_picture`). A module is named by its directory",
+             "below `src/` or `components/`, and may include headers of the modules in its row.", "",
+             "| module | uses |", "| --- | --- |"]
+    lines += [f"| [{folder}](../../{folder}) | {', '.join(sorted(uses))} |" for folder, uses in sorted(modules.values())]
+    return "\n".join(lines + [""])
+
+
+def written(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in ("check", "draw"):
+    if len(sys.argv) != 4 or sys.argv[1] not in ("includes", "check", "draw"):
         sys.exit(__doc__)
     modules, root = declared(sys.argv[2]), sys.argv[3]
-    dot, svg = figures(root)
-    text = dot_of(modules)
+    if sys.argv[1] == "includes":
+        found = list(include_problems(root, modules))
+        print("\n".join(found), end="\n" if found else "")
+        sys.exit(1 if found else 0)
+    figure, table = (os.path.join(root, "docs", *path) for path in (("figures", "modules"), ("reference", "modules.md")))
+    texts = {figure + ".dot": dot_of(modules), table: table_of(modules)}
     if sys.argv[1] == "draw":
-        if missing := [program for program in ("dot", "tred") if shutil.which(program) is None]:
-            sys.exit(f"the picture of the modules needs {' and '.join(missing)}: install Graphviz (Debian: graphviz)")
-        with open(dot, "w", encoding="utf-8") as out:
-            out.write(text)
-        reduced = subprocess.run(["tred"], input=text, capture_output=True, check=True, text=True).stdout
-        picture = subprocess.run(["dot", "-Tsvg"], input=reduced, capture_output=True, check=True, text=True).stdout
-        with open(svg, "w", encoding="utf-8") as out:
-            out.write(picture)
+        if shutil.which("dot") is None:
+            sys.exit("the picture of the modules needs dot: install Graphviz (Debian: graphviz)")
+        for path, text in texts.items():
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+        subprocess.run(["dot", "-Tsvg", "-o", figure + ".svg", figure + ".dot"], check=True)
         return
-    found = [*problems_of(root, modules), *plain_locks(root, modules), *twins_of_base(root, modules)]
-    current = open(dot, encoding="utf-8").read() if os.path.exists(dot) else ""
-    if current != text:
-        found.append("docs/figures/modules.dot is of other declarations; draw it anew: ninja -C build module_picture")
-    elif not os.path.exists(svg) or any(f">{name}<" not in open(svg, encoding="utf-8").read() for name in modules):
-        found.append("docs/figures/modules.svg lacks modules; draw it anew: ninja -C build module_picture")
+    found = [*include_problems(root, modules), *declaration_problems(root, modules), *plain_locks(root, modules),
+             *twins_of_base(root, modules)]
+    found += [f"{os.path.relpath(path, root)} is of other declarations; draw it anew: ninja -C build module_picture"
+              for path, text in texts.items() if written(path) != text]
+    if any(title not in written(figure + ".svg") for _, _, title, _ in BOXES):
+        found.append("docs/figures/modules.svg lacks a box; draw it anew: ninja -C build module_picture")
     print("\n".join(found) or
           f"{len(modules)} modules: what they include is what they declare, their locks survive a fork, base has no twin")
     sys.exit(1 if found else 0)

@@ -1,27 +1,18 @@
 # The project's own CMake verbs: one per kind of thing that is built.
 
-# Modules. Each is a folder with a name; others include its headers as "<name>/header.hpp". A target sees include/, its
-# own folder and the modules it declares, and nothing else, so that a forbidden include does not compile. What is
-# declared is also the picture of the modules (src/cmake/modules.py).
-
-# The folder "<build>/modules/<name>" holds one link, <name>, to the module's sources.
-function(substrata_name_module name)
-  set(place ${CMAKE_BINARY_DIR}/modules/${name})
-  file(MAKE_DIRECTORY ${place})
-  if(NOT EXISTS ${place}/${name})
-    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${place}/${name} SYMBOLIC)
-  endif()
-  set_property(GLOBAL APPEND PROPERTY SUBSTRATA_MODULES ${name})
-  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  set_property(GLOBAL PROPERTY SUBSTRATA_MODULE_FOLDER_${name} ${folder})
-  set_property(GLOBAL PROPERTY SUBSTRATA_MODULE_USES_${name} "${ARGN}")
+# Modules. Each is a directory with a name. An include names a path from src/, components/ or include/, as it is in the
+# tree. What a module includes of others it declares; src/cmake/modules.py compares includes with declarations, when the
+# build is configured, in each build and in a test, and draws the picture of the modules from the declarations.
+function(substrata_declare_module)
+  file(RELATIVE_PATH directory ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(JOIN ARGN " " uses)
+  set_property(GLOBAL APPEND_STRING PROPERTY SUBSTRATA_MODULES "${directory} ${uses}\n")
 endfunction()
 
-# Lets a target include "<module>/..." of each module named.
-function(substrata_see target)
-  foreach(module IN LISTS ARGN)
-    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/modules/${module})
-  endforeach()
+# Lets a target include headers of modules. Quoted includes only: components/memory must not hide <memory>.
+function(substrata_include_modules target)
+  target_compile_options(${target} PRIVATE
+    "SHELL:-iquote ${PROJECT_SOURCE_DIR}/src" "SHELL:-iquote ${PROJECT_SOURCE_DIR}/components")
 endfunction()
 
 # Optimises what computes long in a build with sanitizers: the rest is not optimised there (tests/run), which takes half
@@ -91,9 +82,9 @@ endfunction()
 # libsubstrata. Without sources it is headers only. COMPUTES: its code runs long in tests.
 function(substrata_module name)
   cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;LIBRARIES;MODULES" ${ARGN})
-  substrata_name_module(${name} ${ARG_MODULES})
+  substrata_declare_module(${ARG_MODULES})
   if(ARG_SOURCES)
-    substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+    substrata_objects_(${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}")
     substrata_compile_module_(${name} "${ARG_COMPUTES}")
   endif()
 endfunction()
@@ -106,8 +97,8 @@ function(substrata_component name)
   if(NOT DEFINED ARG_ORDER)
     set(ARG_ORDER 50)
   endif()
-  substrata_name_module(${name} ${ARG_MODULES})
-  substrata_objects_(${name} component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+  substrata_declare_module(${ARG_MODULES})
+  substrata_objects_(component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}")
   substrata_compile_module_(component_${name} "${ARG_COMPUTES}")
   string(LENGTH "${ARG_ORDER}" width)
   if(width EQUAL 1)
@@ -147,18 +138,17 @@ BuiltIn* const* built_in() noexcept {
 " @ONLY)
   target_sources(${target} PRIVATE ${file})
   set_source_files_properties(${file} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-  substrata_see(${target} feed)
+  substrata_include_modules(${target})
 endfunction()
 
-# substrata_outside(<name> TARGETS ... [MODULES ...] [TOOL]): a module that is compiled into targets of its own, not
-# into libsubstrata: they see its folder and the modules it declares. TOOL: libraries of the command line's programs
-# (substrata_compile_as_tool).
-function(substrata_outside name)
+# substrata_standalone_module(TARGETS ... [MODULES ...] [TOOL]): a module that is compiled into targets of its own, not
+# into libsubstrata. TOOL: libraries of the command line's programs (substrata_compile_as_tool).
+function(substrata_standalone_module)
   cmake_parse_arguments(ARG "TOOL" "" "TARGETS;MODULES" ${ARGN})
-  substrata_name_module(${name} ${ARG_MODULES})
+  substrata_declare_module(${ARG_MODULES})
   foreach(target IN LISTS ARG_TARGETS)
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
-    substrata_see(${target} ${name} ${ARG_MODULES})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    substrata_include_modules(${target})
     substrata_together_(${target})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL EXECUTABLE)
@@ -172,30 +162,34 @@ function(substrata_outside name)
 endfunction()
 
 # What modules of libsubstrata and components share.
-function(substrata_objects_ name target sources libraries modules)
+function(substrata_objects_ target sources libraries)
   add_library(${target} OBJECT ${sources})
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
-  substrata_see(${target} ${name} ${modules})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  substrata_include_modules(${target})
   substrata_together_(${target})
   target_link_libraries(${target} PRIVATE ${libraries} Threads::Threads)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_OBJECTS ${target})
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LIBRARIES ${libraries})
 endfunction()
 
-# The declarations as a file, and the target module_picture that draws docs/figures/modules.svg anew from it.
+# The declarations as a file, their comparison with the includes (now and in each build), and the target module_picture
+# that draws docs/figures/modules.svg anew from them.
 function(substrata_write_modules)
   get_property(modules GLOBAL PROPERTY SUBSTRATA_MODULES)
-  list(SORT modules)
-  set(text "")
-  foreach(module IN LISTS modules)
-    get_property(folder GLOBAL PROPERTY SUBSTRATA_MODULE_FOLDER_${module})
-    get_property(uses GLOBAL PROPERTY SUBSTRATA_MODULE_USES_${module})
-    list(JOIN uses " " uses)
-    string(APPEND text "${module} ${folder} ${uses}\n")
-  endforeach()
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/modules.txt CONTENT "${text}" @ONLY)
-  add_custom_target(module_picture COMMAND ${PROJECT_SOURCE_DIR}/src/cmake/modules.py draw
-                    ${CMAKE_BINARY_DIR}/generated/modules.txt ${PROJECT_SOURCE_DIR} VERBATIM)
+  set(declared ${CMAKE_BINARY_DIR}/generated/modules.txt)
+  file(CONFIGURE OUTPUT ${declared} CONTENT "${modules}" @ONLY)
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+  if(NOT Python3_FOUND)
+    return()
+  endif()
+  set(program ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/cmake/modules.py)
+  execute_process(COMMAND ${program} includes ${declared} ${PROJECT_SOURCE_DIR} RESULT_VARIABLE status
+                  OUTPUT_VARIABLE problems)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${problems}")
+  endif()
+  add_custom_target(module_includes ALL COMMAND ${program} includes ${declared} ${PROJECT_SOURCE_DIR} VERBATIM)
+  add_custom_target(module_picture COMMAND ${program} draw ${declared} ${PROJECT_SOURCE_DIR} VERBATIM)
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_write_modules)
 
@@ -232,26 +226,24 @@ function(substrata_exports library script)
   set_property(TARGET ${library} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
 
-# The layer's modules, which tests and fuzzers with INTERNAL see.
-set(SUBSTRATA_LAYER base registry events multiplex overflow system eventset high_level)
-
 # What a program with INTERNAL sees and links; else one with PAPI is a client of that generation's libpapi.
 function(substrata_face_ target internal papi)
   if(internal)
-    substrata_see(${target} ${SUBSTRATA_LAYER})
     target_link_libraries(${target} PRIVATE substrata_static)
   elseif(papi)
     target_link_libraries(${target} PRIVATE papi-${papi})
   endif()
 endfunction()
 
-# A program of tests/ that sees include/, tests/ and the modules named.
-function(substrata_inside_ target sources modules internal papi)
+# A program of tests/ that sees include/ and tests/, inside also the modules.
+function(substrata_inside_ target sources inside internal papi)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/tests ${CMAKE_BINARY_DIR}/generated)
   substrata_face_(${target} "${internal}" "${papi}")
-  substrata_see(${target} ${modules})
+  if(internal OR inside)
+    substrata_include_modules(${target})
+  endif()
   target_link_libraries(${target} PRIVATE Threads::Threads)
 endfunction()
 
@@ -370,9 +362,10 @@ function(substrata_compile_as_test name)
   endif()
 endfunction()
 
-# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3]
+# substrata_test(<name> SOURCES ... [LIBRARIES ...] [TIER t] [TIMEOUT s] [INTERNAL | INSIDE] [PAPI 7.0|7.3]
 # [TWO_PROCESSORS] [COMPUTES] [SEQUENTIAL] [CONTAINER] [ONCE]): a GoogleTest program; every TEST in it is a ctest test.
-#   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
+#   INSIDE      may include the headers of modules ("core/eventset/..."); else an ordinary client
+#   INTERNAL    the same, and links the static library
 #   PAPI        links that generation's libpapi (implies client)
 #   TIER        its label; without it unit for what sees modules, client for the others
 #   TWO_PROCESSORS  its tests start MPI ranks, which take more than one
@@ -382,19 +375,19 @@ endfunction()
 #   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
 #   ONCE        of pages, packages, scripts, generated text: not in builds with sanitizers, which would show no more
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;TWO_PROCESSORS;COMPUTES;SEQUENTIAL;CONTAINER;ONCE" "TIMEOUT;PAPI;TIER"
-                        "SOURCES;LIBRARIES;MODULES;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL;INSIDE;TWO_PROCESSORS;COMPUTES;SEQUENTIAL;CONTAINER;ONCE" "TIMEOUT;PAPI;TIER"
+                        "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(NOT ARG_TIER)
     set(ARG_TIER client)
-    if(ARG_INTERNAL OR ARG_MODULES)
+    if(ARG_INTERNAL OR ARG_INSIDE)
       set(ARG_TIER unit)
     endif()
   endif()
   substrata_tier_(${ARG_TIER} ${name})
-  substrata_inside_(${name} "${ARG_SOURCES}" "${ARG_MODULES}" "${ARG_INTERNAL}" "${ARG_PAPI}")
+  substrata_inside_(${name} "${ARG_SOURCES}" "${ARG_INSIDE}" "${ARG_INTERNAL}" "${ARG_PAPI}")
   substrata_together_(${name})
   if(ARG_COMPUTES)
     substrata_computes(${name})
@@ -470,29 +463,29 @@ function(substrata_program_test name)
   endif()
 endfunction()
 
-# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>;
+# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [INTERNAL | INSIDE] [PAPI v]): build/bin/bench_<name>;
 # never a test.
 function(substrata_benchmark name)
   if(NOT SUBSTRATA_BENCHMARKS)
     return()
   endif()
-  cmake_parse_arguments(ARG "INTERNAL" "PAPI" "SOURCES;LIBRARIES;MODULES" ${ARGN})
-  substrata_inside_(bench_${name} "${ARG_SOURCES}" "${ARG_MODULES}" "${ARG_INTERNAL}" "${ARG_PAPI}")
+  cmake_parse_arguments(ARG "INTERNAL;INSIDE" "PAPI" "SOURCES;LIBRARIES" ${ARGN})
+  substrata_inside_(bench_${name} "${ARG_SOURCES}" "${ARG_INSIDE}" "${ARG_INTERNAL}" "${ARG_PAPI}")
   target_link_libraries(bench_${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark)
 endfunction()
 
-# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [SEEDS folder]): a libFuzzer target (clang,
+# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [SEEDS folder]): a libFuzzer target (clang,
 # SUBSTRATA_FUZZ), with a short run of it as the ctest test fuzz.<name>, which begins with the inputs kept in the
 # folder corpus_<name> beside its sources. What memory and time an input may take: tests/support/fuzz_limits.cpp.
 function(substrata_fuzzer name)
   if(NOT SUBSTRATA_FUZZ)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SEEDS" "SOURCES;LIBRARIES;MODULES" ${ARGN})
+  cmake_parse_arguments(ARG "" "SEEDS" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT TARGET fuzz_limits)
     add_library(fuzz_limits OBJECT ${PROJECT_SOURCE_DIR}/tests/support/fuzz_limits.cpp)
   endif()
-  substrata_inside_(fuzz_${name} "${ARG_SOURCES};$<TARGET_OBJECTS:fuzz_limits>" "${ARG_MODULES}" TRUE "")
+  substrata_inside_(fuzz_${name} "${ARG_SOURCES};$<TARGET_OBJECTS:fuzz_limits>" TRUE TRUE "")
   target_compile_definitions(fuzz_${name} PRIVATE LLVMFuzzerTestOneInput=fuzz_one_input)
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)

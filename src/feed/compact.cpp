@@ -1,5 +1,5 @@
 // Encodes and expands format 1.
-#include "compact.hpp"
+#include "feed/compact.hpp"
 
 #include <bit>
 

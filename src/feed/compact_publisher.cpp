@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/guard.hpp"
-#include "compact.hpp"
-#include "registry.hpp"
+#include "feed/compact.hpp"
+#include "feed/registry.hpp"
 
 using namespace substrata;
 using namespace substrata::feed;

@@ -5,7 +5,7 @@
 
 #include "base/glob.hpp"
 #include "base/guard.hpp"
-#include "registry.hpp"
+#include "feed/registry.hpp"
 
 namespace substrata::feed {
 namespace {

@@ -1,5 +1,5 @@
 // Turns the text of valgrind's lackey into a trace.
-#include "lackey.hpp"
+#include "feed/lackey.hpp"
 
 #include <substrata/result.hpp>
 
@@ -13,7 +13,7 @@
 
 #include "base/callers_size.hpp"
 #include "base/guard.hpp"
-#include "trace_writer.hpp"
+#include "feed/trace_writer.hpp"
 
 namespace substrata::feed {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/callers_size.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
-#include "built_in.hpp"
+#include "feed/built_in.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
-#include "registry.hpp"
-#include "trace_writer.hpp"
+#include "feed/registry.hpp"
+#include "feed/trace_writer.hpp"
 
 using namespace substrata;
 using namespace substrata::feed;

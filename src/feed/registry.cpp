@@ -1,5 +1,5 @@
 // Sources and probe points by name, and patterns of names.
-#include "registry.hpp"
+#include "feed/registry.hpp"
 
 #include <substrata/result.hpp>
 
@@ -7,7 +7,7 @@
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
-#include "built_in.hpp"
+#include "feed/built_in.hpp"
 
 namespace substrata::feed {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compact.hpp"
+#include "feed/compact.hpp"
 
 struct substrata_observer {
   substrata_batch_function call = nullptr;

@@ -9,8 +9,8 @@
 #include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
-#include "registry.hpp"
-#include "trace_reader.hpp"
+#include "feed/registry.hpp"
+#include "feed/trace_reader.hpp"
 
 using namespace substrata;
 using namespace substrata::feed;

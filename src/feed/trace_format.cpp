@@ -1,5 +1,5 @@
 // Encoding and decoding of the trace file's parts.
-#include "trace_format.hpp"
+#include "feed/trace_format.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Reading a trace: header, dictionary, index or scan, and batches.
-#include "trace_reader.hpp"
+#include "feed/trace_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Writing a trace: blocks of encoded batches, the dictionary as it grows, the index at the end.
-#include "trace_writer.hpp"
+#include "feed/trace_writer.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

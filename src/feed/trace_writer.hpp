@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trace_format.hpp"
+#include "feed/trace_format.hpp"
 
 namespace substrata::feed {
 

@@ -1,7 +1,7 @@
 // hwloc, which knows the machine's parts. Without it no topology can be made.
 #include <hwloc.h>
 
-#include "late.hpp"
+#include "late/late.hpp"
 
 namespace {
 constinit substrata::late::Library library(SUBSTRATA_LATE_NAME);

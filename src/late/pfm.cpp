@@ -1,7 +1,7 @@
 // libpfm4, which knows the events of processors.
 #include <perfmon/pfmlib.h>
 
-#include "late.hpp"
+#include "late/late.hpp"
 
 namespace {
 constinit substrata::late::Library pfm(SUBSTRATA_LATE_NAME);

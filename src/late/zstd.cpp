@@ -1,7 +1,7 @@
 // Zstandard, which packs traces. Without it no trace is written or read.
 #include <zstd.h>
 
-#include "late.hpp"
+#include "late/late.hpp"
 
 namespace {
 constinit substrata::late::Library zstd(SUBSTRATA_LATE_NAME);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "events/derived.hpp"
+#include "core/events/derived.hpp"
 #include "metrics/unit.hpp"
 
 namespace substrata::metrics {

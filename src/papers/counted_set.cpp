@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "model_runs/workload_run.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "arguments/arguments.hpp"
 #include "papers/report.hpp"
 #include "papers/reproduction.hpp"
-#include "terminal/progress.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::papers {
 using namespace tool;

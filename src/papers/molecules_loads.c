@@ -29,7 +29,7 @@ PLAIN static void give_back(void* pointer) { (void)pointer; }
 #define main molecules_main
 int molecules_main(int argc, char** argv);
 /* The program itself, its accesses hooked. NOLINTNEXTLINE(bugprone-suspicious-include) */
-#include "owl_programs/molecules.c"
+#include "papers/owl_programs/molecules.c"
 #undef main
 
 PLAIN uint64_t substrata_molecules_loads(void (*load)(void* owner, uint64_t address), void* owner) {

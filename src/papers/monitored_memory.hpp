@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/cache_model.hpp"
+#include "models/cache/cache_model.hpp"
 
 namespace substrata::papers {
 

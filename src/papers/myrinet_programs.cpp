@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "model_runs/workload_run.hpp"
 #include "papers/myrinet_packets.hpp"
 #include "papers/myrinet_runs.hpp"
 #include "papers/plot.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;

@@ -5,8 +5,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "model_runs/workload_run.hpp"
 #include "papers/plot.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;

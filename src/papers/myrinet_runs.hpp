@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model_runs/myrinet_run.hpp"
 #include "papers/reproduction.hpp"
+#include "tools/model_runs/myrinet_run.hpp"
 
 namespace substrata::papers {
 

@@ -1,8 +1,8 @@
 // Runs on the machine numachine, and what is read from it.
 #include "papers/numachine_runs.hpp"
 
-#include "model_runs/workload_run.hpp"
 #include "papers/reproduction.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::papers {
 using client::feed::demand;

@@ -15,7 +15,7 @@
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

@@ -15,7 +15,7 @@
 #include "papers/owl_loads.hpp"
 #include "papers/plot.hpp"
 #include "papers/reproduction.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

@@ -11,7 +11,7 @@
 #include "papers/claims.hpp"
 #include "papers/owl_loads.hpp"
 #include "papers/reproduction.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

@@ -16,7 +16,7 @@
 #include "papers/owl_programs.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/x86_operations.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

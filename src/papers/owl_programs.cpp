@@ -23,7 +23,7 @@
 #include "base/parse.hpp"
 #include "base/temporary_folder.hpp"
 #include "papers/owl_program_list.hpp"
-#include "terminal/progress.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::papers {
 using namespace tool;

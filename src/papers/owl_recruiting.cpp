@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "papers/claims.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

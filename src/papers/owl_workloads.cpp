@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "terminal/progress.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::papers {
 using namespace tool;

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "papers/claims.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

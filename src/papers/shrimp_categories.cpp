@@ -5,7 +5,7 @@
 
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

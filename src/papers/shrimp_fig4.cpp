@@ -12,7 +12,7 @@
 #include "papers/plot.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
 using namespace sampler;

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "model_runs/workload_run.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;

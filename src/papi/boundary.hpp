@@ -9,7 +9,7 @@
 
 #include "base/guard.hpp"
 #include "base/result.hpp"
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
 
 // Marks a function of the C interface: C linkage; papi.h makes it visible.
 #define CAPI extern "C"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "eventset/options.hpp"
+#include "core/eventset/options.hpp"
+#include "core/registry/other_components.hpp"
 #include "papi/boundary.hpp"
 #include "papi/component_info.hpp"
-#include "registry/other_components.hpp"
 
 namespace substrata::capi {
 namespace {

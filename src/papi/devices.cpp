@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/system/accelerators.hpp"
+#include "core/system/system_info.hpp"
 #include "papi/boundary.hpp"
-#include "system/accelerators.hpp"
-#include "system/system_info.hpp"
 
 namespace substrata::capi {
 namespace {

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "base/uncancelled.hpp"
-#include "eventset/options.hpp"
+#include "core/eventset/options.hpp"
 #include "papi/boundary.hpp"
 
 namespace substrata::capi {

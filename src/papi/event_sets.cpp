@@ -1,5 +1,5 @@
 // Eventsets made, filled, listed and taken apart.
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 
 #include <algorithm>
 

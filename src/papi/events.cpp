@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "events/preset.hpp"
+#include "core/events/preset.hpp"
 #include "papi/boundary.hpp"
 #include "papi/event_names.hpp"
 

@@ -1,6 +1,6 @@
 // The high-level interface: regions of a program measured without an eventset in sight.
-#include "high_level/regions.hpp"
 #include "papi/boundary.hpp"
+#include "papi/high_level/regions.hpp"
 #include "papi/rates.hpp"
 
 using namespace substrata;

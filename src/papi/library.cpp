@@ -1,7 +1,7 @@
 // The library brought up and down: PAPI_library_init, PAPI_is_initialized, PAPI_shutdown.
-#include "eventset/threads.hpp"
-#include "high_level/regions.hpp"
+#include "core/eventset/threads.hpp"
 #include "papi/boundary.hpp"
+#include "papi/high_level/regions.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

@@ -12,8 +12,8 @@
 
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
+#include "core/system/system_info.hpp"
 #include "papi/boundary.hpp"
-#include "system/system_info.hpp"
 
 namespace substrata::capi {
 namespace {

@@ -1,7 +1,7 @@
 // Measuring: start, stop, read, read_ts, accum, reset, write, state. One call deep into the layer.
-#include "eventset/measure.hpp"
+#include "core/eventset/measure.hpp"
 
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 #include "papi/boundary.hpp"
 
 using namespace substrata;

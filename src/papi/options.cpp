@@ -1,14 +1,14 @@
 // Options: PAPI_get_opt, PAPI_set_opt and the calls that set one of them.
-#include "eventset/options.hpp"
+#include "core/eventset/options.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/system/system_info.hpp"
 #include "papi/boundary.hpp"
 #include "papi/component_info.hpp"
 #include "papi/machine.hpp"
-#include "system/system_info.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

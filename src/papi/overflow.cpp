@@ -1,11 +1,11 @@
 // Overflow: what a client asks for, which events an overflow vector names, and what libsde calls when a
 // software-defined counter changes.
-#include "eventset/overflow.hpp"
+#include "core/eventset/overflow.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 #include "papi/boundary.hpp"
 
 #pragma GCC visibility push(default)

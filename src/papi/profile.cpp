@@ -1,10 +1,10 @@
 // Profiles: histograms of program addresses that overflows fill.
-#include "overflow/profile.hpp"
+#include "core/overflow/profile.hpp"
 
 #include <utility>
 #include <vector>
 
-#include "eventset/overflow.hpp"
+#include "core/eventset/overflow.hpp"
 #include "papi/boundary.hpp"
 
 using namespace substrata;

@@ -3,12 +3,12 @@
 #include <array>
 #include <initializer_list>
 
-#include "eventset/event_set.hpp"
-#include "eventset/measure.hpp"
-#include "high_level/regions.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/system/timers.hpp"
 #include "papi/boundary.hpp"
+#include "papi/high_level/regions.hpp"
 #include "papi/rates.hpp"
-#include "system/timers.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

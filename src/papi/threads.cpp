@@ -1,10 +1,10 @@
 // Threads: registration, their storage, the locks for clients.
-#include "eventset/threads.hpp"
+#include "core/eventset/threads.hpp"
 
 #include <algorithm>
 
-#include "high_level/regions.hpp"
 #include "papi/boundary.hpp"
+#include "papi/high_level/regions.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

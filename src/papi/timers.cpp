@@ -1,5 +1,5 @@
 // Time: real and of the calling thread. All usable before initialisation.
-#include "system/timers.hpp"
+#include "core/system/timers.hpp"
 
 #include "papi/boundary.hpp"
 

@@ -1,5 +1,5 @@
 // Builds the list of events, finds names in it and opens each once to know whether it counts here.
-#include "catalogue.hpp"
+#include "perf_events/catalogue.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "note.hpp"
+#include "perf_events/note.hpp"
 
 namespace substrata::perf {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
-#include "device_files.hpp"
-#include "encoder.hpp"
-#include "kernel.hpp"
+#include "perf_events/device_files.hpp"
+#include "perf_events/encoder.hpp"
+#include "perf_events/kernel.hpp"
 
 namespace substrata::perf {
 

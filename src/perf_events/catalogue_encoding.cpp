@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/parse.hpp"
-#include "catalogue.hpp"
+#include "perf_events/catalogue.hpp"
 
 namespace substrata::perf {
 namespace {

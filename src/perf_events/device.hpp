@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/fork_lock.hpp"
-#include "event_set.hpp"
-#include "presets.hpp"
+#include "perf_events/event_set.hpp"
+#include "perf_events/presets.hpp"
 
 namespace substrata::perf {
 

@@ -1,5 +1,5 @@
 // Reads and encodes what /sys/bus/event_source says of the kernel's PMUs.
-#include "device_files.hpp"
+#include "perf_events/device_files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

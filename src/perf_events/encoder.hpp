@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "encoding.hpp"
+#include "perf_events/encoding.hpp"
 
 namespace substrata::perf {
 

@@ -1,5 +1,5 @@
 // Counts with the perf descriptors of one eventset: starts, stops, reads, resets.
-#include "event_set.hpp"
+#include "perf_events/event_set.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/guard.hpp"
-#include "note.hpp"
-#include "read_format.hpp"
+#include "perf_events/note.hpp"
+#include "perf_events/read_format.hpp"
 
 namespace substrata::perf {
 namespace {

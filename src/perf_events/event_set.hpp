@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "catalogue.hpp"
-#include "kernel.hpp"
-#include "overflow.hpp"
+#include "perf_events/catalogue.hpp"
+#include "perf_events/kernel.hpp"
+#include "perf_events/overflow.hpp"
 
 namespace substrata::perf {
 

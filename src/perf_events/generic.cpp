@@ -2,7 +2,7 @@
 #include <cctype>
 
 #include "base/parse.hpp"
-#include "encoding.hpp"
+#include "perf_events/encoding.hpp"
 
 namespace substrata::perf {
 namespace {

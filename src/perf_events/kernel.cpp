@@ -1,5 +1,5 @@
 // The running kernel's system calls behind the table of kernel.hpp.
-#include "kernel.hpp"
+#include "perf_events/kernel.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

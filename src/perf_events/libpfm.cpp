@@ -9,7 +9,7 @@
 #include "base/environment.hpp"
 #include "base/fork_lock.hpp"
 #include "base/immortal.hpp"
-#include "encoder.hpp"
+#include "perf_events/encoder.hpp"
 
 namespace substrata::perf {
 namespace {

@@ -1,5 +1,5 @@
 // Turns errno values of perf_event_open into reasons and cures.
-#include "note.hpp"
+#include "perf_events/note.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/parse.hpp"
-#include "device_files.hpp"
+#include "perf_events/device_files.hpp"
 
 namespace substrata::perf {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/parse.hpp"
-#include "event_set.hpp"
-#include "note.hpp"
-#include "read_format.hpp"
+#include "perf_events/event_set.hpp"
+#include "perf_events/note.hpp"
+#include "perf_events/read_format.hpp"
 
 namespace substrata::perf {
 namespace {

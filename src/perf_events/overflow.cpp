@@ -1,5 +1,5 @@
 // The process's one handler of counter overflows and its table of routes.
-#include "overflow.hpp"
+#include "perf_events/overflow.hpp"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Parses preset tables and turns a preset's line into a recipe of catalogue indices.
-#include "presets.hpp"
+#include "perf_events/presets.hpp"
 
 #include <dirent.h>
 
@@ -10,8 +10,8 @@
 #include <mutex>
 
 #include "base/parse.hpp"
-#include "device_files.hpp"
-#include "note.hpp"
+#include "perf_events/device_files.hpp"
+#include "perf_events/note.hpp"
 
 namespace substrata::perf {
 namespace {

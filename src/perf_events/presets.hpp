@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
-#include "catalogue.hpp"
+#include "perf_events/catalogue.hpp"
 
 namespace substrata::perf {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "event_set.hpp"
+#include "perf_events/event_set.hpp"
 
 namespace substrata::perf {
 

@@ -1,11 +1,11 @@
-#include "slots.hpp"
+#include "perf_events/slots.hpp"
 
 #include <mutex>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "device.hpp"
+#include "perf_events/device.hpp"
 
 namespace substrata::perf {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <substrata/substrate.h>
 
-#include "event_set.hpp"
+#include "perf_events/event_set.hpp"
 
 namespace substrata::perf {
 

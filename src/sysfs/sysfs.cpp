@@ -1,5 +1,5 @@
 // Reads the kernel's text files: numbers from kept descriptors, folders in natural order, links.
-#include "sysfs.hpp"
+#include "sysfs/sysfs.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

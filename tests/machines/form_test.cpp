@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "recorded_machines/saving.hpp"
-#include "recorded_machines/text_form.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
+#include "tools/recorded_machines/saving.hpp"
+#include "tools/recorded_machines/text_form.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "recorded_machines/saving.hpp"
-#include "registry/built_in.hpp"
+#include "core/registry/built_in.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
+#include "tools/recorded_machines/saving.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "registry/built_in.hpp"
+#include "core/registry/built_in.hpp"
 #include "support/instructions.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
 #include "support/sanitized.hpp"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "recorded_machines/text_form.hpp"
+#include "tools/recorded_machines/text_form.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "recorded_machines/text_form.hpp"
+#include "tools/recorded_machines/text_form.hpp"
 
 int main(int, char** argv) {
   std::ifstream in(argv[1]);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "events/preset.hpp"
+#include "core/events/preset.hpp"
 #include "metrics/foreign.hpp"
 #include "metrics/library.hpp"
 #include "support/counter_units.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "recording/memory_sink.hpp"
-#include "sampler/mark_file.hpp"
-#include "sampler/mpi_sampler.hpp"
-#include "sampler/region_file.hpp"
+#include "recording/sampler/mark_file.hpp"
+#include "recording/sampler/mpi_sampler.hpp"
+#include "recording/sampler/region_file.hpp"
 
 using namespace substrata;
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sampler/machine_state.hpp"
+#include "recording/sampler/machine_state.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "recording/memory_sink.hpp"
-#include "sampler/measuring.hpp"
-#include "sampler/mpi_sampler.hpp"
-#include "sampler/placement_watch.hpp"
-#include "sampler/sampler.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "recording/sampler/mpi_sampler.hpp"
+#include "recording/sampler/placement_watch.hpp"
+#include "recording/sampler/sampler.hpp"
 
 namespace substrata::sampler {
 namespace {

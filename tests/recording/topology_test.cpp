@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "recording/placement.hpp"
+#include "recording/topology/drawing.hpp"
+#include "recording/topology/machine.hpp"
+#include "recording/topology/sensors.hpp"
 #include "support/tool.hpp"
-#include "topology/drawing.hpp"
-#include "topology/machine.hpp"
-#include "topology/sensors.hpp"
 
 namespace {
 

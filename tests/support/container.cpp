@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "refused_call.hpp"
+#include "support/refused_call.hpp"
 
 namespace {
 

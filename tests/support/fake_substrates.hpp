@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
-#include "eventset/threads.hpp"
-#include "registry/built_in.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/eventset/threads.hpp"
+#include "core/registry/built_in.hpp"
 
 namespace fake {
 

@@ -1,5 +1,5 @@
 // What is known of an event by its code, and the user-defined events.
-#include "events/catalogue.hpp"
+#include "core/events/catalogue.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/uncancelled.hpp"
-#include "events/preset.hpp"
+#include "core/events/preset.hpp"
 
 namespace substrata {
 namespace {

@@ -13,14 +13,14 @@
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "events/derived.hpp"
-#include "events/event_code.hpp"
-#include "events/found_names.hpp"
-#include "events/listing.hpp"
-#include "events/native_codes.hpp"
-#include "events/preset_recipes.hpp"
-#include "events/user_events.hpp"
-#include "registry/registry.hpp"
+#include "core/events/derived.hpp"
+#include "core/events/event_code.hpp"
+#include "core/events/found_names.hpp"
+#include "core/events/listing.hpp"
+#include "core/events/native_codes.hpp"
+#include "core/events/preset_recipes.hpp"
+#include "core/events/user_events.hpp"
+#include "core/registry/registry.hpp"
 
 namespace substrata {
 

@@ -2,8 +2,8 @@
 #include <mutex>
 #include <utility>
 
-#include "events/catalogue.hpp"
-#include "events/preset.hpp"
+#include "core/events/catalogue.hpp"
+#include "core/events/preset.hpp"
 
 namespace substrata {
 

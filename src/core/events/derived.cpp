@@ -1,5 +1,5 @@
 // Compiles and evaluates the formulas of derived events.
-#include "events/derived.hpp"
+#include "core/events/derived.hpp"
 #include "base/parse.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Walks over all presets, native events and user events, and counts of them.
 #include <mutex>
 
-#include "events/catalogue.hpp"
-#include "events/event_spec.hpp"
-#include "events/preset.hpp"
+#include "core/events/catalogue.hpp"
+#include "core/events/event_spec.hpp"
+#include "core/events/preset.hpp"
 
 namespace substrata {
 namespace {

@@ -1,5 +1,5 @@
 // Divides an event's name at its colons.
-#include "events/event_spec.hpp"
+#include "core/events/event_spec.hpp"
 
 namespace substrata {
 

@@ -1,9 +1,9 @@
 // Reads component catalogues for listings.
-#include "events/listing.hpp"
+#include "core/events/listing.hpp"
 
 #include <algorithm>
 
-#include "events/event_spec.hpp"
+#include "core/events/event_spec.hpp"
 
 namespace substrata {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "registry/component.hpp"
+#include "core/registry/component.hpp"
 
 namespace substrata {
 

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/uncancelled.hpp"
-#include "events/catalogue.hpp"
-#include "events/event_spec.hpp"
-#include "events/near_names.hpp"
-#include "events/preset.hpp"
-#include "registry/other_components.hpp"
+#include "core/events/catalogue.hpp"
+#include "core/events/event_spec.hpp"
+#include "core/events/near_names.hpp"
+#include "core/events/preset.hpp"
+#include "core/registry/other_components.hpp"
 
 namespace substrata {
 namespace {

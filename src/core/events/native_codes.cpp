@@ -1,5 +1,5 @@
 // The two directions between a native event and its code.
-#include "events/native_codes.hpp"
+#include "core/events/native_codes.hpp"
 
 namespace substrata {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "events/event_code.hpp"
+#include "core/events/event_code.hpp"
 
 namespace substrata {
 

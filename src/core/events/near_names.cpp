@@ -1,5 +1,5 @@
 // Edit distance, and the best few names by it.
-#include "events/near_names.hpp"
+#include "core/events/near_names.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The table of presets, in the order of their numbers.
-#include "events/preset.hpp"
+#include "core/events/preset.hpp"
 
 namespace substrata {
 namespace {

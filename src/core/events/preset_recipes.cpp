@@ -1,11 +1,11 @@
 // Asks the processors for their recipes and tries each one.
-#include "events/preset_recipes.hpp"
+#include "core/events/preset_recipes.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "events/derived.hpp"
-#include "events/preset.hpp"
+#include "core/events/derived.hpp"
+#include "core/events/preset.hpp"
 
 namespace substrata {
 namespace {

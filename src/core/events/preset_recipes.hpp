@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/registry.hpp"
+#include "core/registry/registry.hpp"
 
 namespace substrata {
 

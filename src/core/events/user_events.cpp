@@ -1,5 +1,5 @@
 // The CSV reader for user-defined events.
-#include "events/user_events.hpp"
+#include "core/events/user_events.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "events/derived.hpp"
+#include "core/events/derived.hpp"
 
 namespace substrata {
 

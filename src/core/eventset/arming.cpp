@@ -1,7 +1,7 @@
 // Overflow by a substrate's own means, and the events that an overflow vector names.
 #include <algorithm>
 
-#include "eventset/locked_set.hpp"
+#include "core/eventset/locked_set.hpp"
 
 namespace substrata {
 namespace {

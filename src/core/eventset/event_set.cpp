@@ -1,11 +1,11 @@
 // The events of a set: adding, removing, listing; its component; device commands.
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "eventset/library.hpp"
-#include "eventset/locked_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/locked_set.hpp"
 
 namespace substrata {
 namespace {

@@ -78,7 +78,7 @@ SUBSTRATA_PRIVATE_API Status detach_set(int handle);
 // kInvalid for a processor that does not exist.
 SUBSTRATA_PRIVATE_API Status bind_set_to_cpu(int handle, int cpu);
 // Multiplexes: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
-// layer (multiplex/multiplexer.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed
+// layer (core/multiplex/multiplexer.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed
 // for overflow and the means change.
 SUBSTRATA_PRIVATE_API Status set_multiplex(int handle, uint64_t period_ns, bool force_software);
 struct MultiplexOption {

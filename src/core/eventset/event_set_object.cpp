@@ -1,5 +1,5 @@
 // What an eventset does with its substrate: bind, program, configure, start, stop, survive a fork.
-#include "eventset/event_set_object.hpp"
+#include "core/eventset/event_set_object.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "eventset/library.hpp"
-#include "eventset/options.hpp"
-#include "multiplex/multiplexer.hpp"
-#include "system/timers.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/options.hpp"
+#include "core/multiplex/multiplexer.hpp"
+#include "core/system/timers.hpp"
 
 namespace substrata {
 

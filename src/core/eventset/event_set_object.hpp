@@ -7,10 +7,10 @@
 
 #include "base/handle_table.hpp"
 #include "base/owner_lock.hpp"
-#include "events/catalogue.hpp"
-#include "eventset/event_set.hpp"
-#include "eventset/thread_state.hpp"
-#include "overflow/plan.hpp"
+#include "core/events/catalogue.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/thread_state.hpp"
+#include "core/overflow/plan.hpp"
 
 namespace substrata {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/guard.hpp"
-#include "eventset/group.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
+#include "core/eventset/group.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Group reads: one time stamp, with the skew that the reads themselves took.
-#include "eventset/group.hpp"
+#include "core/eventset/group.hpp"
 
 #include "base/clock.hpp"
-#include "eventset/measure.hpp"
+#include "core/eventset/measure.hpp"
 
 namespace substrata {
 namespace {

@@ -1,5 +1,5 @@
 // Brings the library up and down, and carries it over a fork.
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
-#include "eventset/event_set_object.hpp"
-#include "eventset/options.hpp"
-#include "eventset/thread_state.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/eventset/options.hpp"
+#include "core/eventset/thread_state.hpp"
 
 namespace substrata {
 namespace {

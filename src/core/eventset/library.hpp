@@ -9,8 +9,8 @@
 #include "base/immortal.hpp"
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "events/catalogue.hpp"
-#include "registry/registry.hpp"
+#include "core/events/catalogue.hpp"
+#include "core/registry/registry.hpp"
 
 namespace substrata {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "eventset/event_set_object.hpp"
+#include "core/eventset/event_set_object.hpp"
 
 namespace substrata {
 

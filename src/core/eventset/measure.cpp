@@ -1,11 +1,11 @@
 // Start, read, stop: the hot path.
-#include "eventset/measure.hpp"
+#include "core/eventset/measure.hpp"
 
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "eventset/event_set_object.hpp"
-#include "system/timers.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/system/timers.hpp"
 
 namespace substrata {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 
 namespace substrata {
 

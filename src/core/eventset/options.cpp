@@ -1,5 +1,5 @@
 // The defaults behind PAPI_set_opt and PAPI_get_opt.
-#include "eventset/options.hpp"
+#include "core/eventset/options.hpp"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -10,7 +10,7 @@
 
 #include "base/immortal.hpp"
 #include "base/log.hpp"
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
 
 namespace substrata {
 namespace {

@@ -1,5 +1,5 @@
 // The overflows of an eventset: which events are watched, and the timer's look at a running set.
-#include "eventset/overflow.hpp"
+#include "core/eventset/overflow.hpp"
 
 #include <sys/time.h>
 #include <time.h>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/program_counter.hpp"
-#include "eventset/event_set_object.hpp"
-#include "eventset/options.hpp"
-#include "multiplex/multiplexer.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/eventset/options.hpp"
+#include "core/multiplex/multiplexer.hpp"
 
 namespace substrata {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "overflow/plan.hpp"
+#include "core/overflow/plan.hpp"
 
 namespace substrata {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/immortal.hpp"
-#include "eventset/library.hpp"
-#include "eventset/locked_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/locked_set.hpp"
 
 namespace substrata {
 namespace {

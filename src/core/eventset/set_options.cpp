@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
-#include "eventset/locked_set.hpp"
-#include "eventset/options.hpp"
+#include "core/eventset/locked_set.hpp"
+#include "core/eventset/options.hpp"
 
 namespace substrata {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "eventset/threads.hpp"
-#include "registry/component.hpp"
+#include "core/eventset/threads.hpp"
+#include "core/registry/component.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // The list of measuring threads, their storage and the user locks.
-#include "eventset/threads.hpp"
+#include "core/eventset/threads.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,9 +12,9 @@
 #include "base/immortal.hpp"
 #include "base/log.hpp"
 #include "base/thread_end.hpp"
-#include "eventset/event_set_object.hpp"
-#include "eventset/library.hpp"
-#include "eventset/thread_state.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/thread_state.hpp"
 
 namespace substrata {
 namespace {

@@ -1,5 +1,5 @@
 // Divides events into groups, counts one group after the other and extrapolates each count.
-#include "multiplex/multiplexer.hpp"
+#include "core/multiplex/multiplexer.hpp"
 
 #include <algorithm>
 #include <cmath>

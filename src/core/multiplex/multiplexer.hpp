@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "registry/component.hpp"
+#include "core/registry/component.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // Which of a set's events passed their thresholds.
-#include "overflow/plan.hpp"
+#include "core/overflow/plan.hpp"
 
 namespace substrata {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "overflow/timer.hpp"
-#include "overflow/watch.hpp"
+#include "core/overflow/timer.hpp"
+#include "core/overflow/watch.hpp"
 
 namespace substrata {
 

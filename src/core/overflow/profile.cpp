@@ -1,5 +1,5 @@
 // Bucket arithmetic of profiles.
-#include "overflow/profile.hpp"
+#include "core/overflow/profile.hpp"
 
 #include <limits>
 #include <utility>

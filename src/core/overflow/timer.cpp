@@ -1,5 +1,5 @@
 // POSIX timers that signal one thread, and the real-time signal they share.
-#include "overflow/timer.hpp"
+#include "core/overflow/timer.hpp"
 
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // Delivery of one event's overflows, and the arithmetic of its threshold.
-#include "overflow/watch.hpp"
+#include "core/overflow/watch.hpp"
 
 namespace substrata {
 namespace {

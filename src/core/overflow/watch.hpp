@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "base/visitors.hpp"
-#include "events/derived.hpp"
-#include "overflow/profile.hpp"
+#include "core/events/derived.hpp"
+#include "core/overflow/profile.hpp"
 
 namespace substrata {
 

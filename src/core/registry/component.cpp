@@ -1,5 +1,5 @@
 // Lazy detection and opening of one substrate, and its catalogue with defaults.
-#include "registry/component.hpp"
+#include "core/registry/component.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "registry/component.hpp"
-#include "registry/registry.hpp"
+#include "core/registry/component.hpp"
+#include "core/registry/registry.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // Builds the list of substrates from the built-in entry points and the plug-in path.
-#include "registry/registry.hpp"
+#include "core/registry/registry.hpp"
 
 #include <dirent.h>
 
@@ -12,7 +12,7 @@
 #include "base/log.hpp"
 #include "base/parse.hpp"
 #include "base/trusted_file.hpp"
-#include "registry/table_builder.hpp"
+#include "core/registry/table_builder.hpp"
 
 namespace substrata {
 namespace {

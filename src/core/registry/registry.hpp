@@ -11,8 +11,8 @@
 
 #include "base/fork_lock.hpp"
 #include "base/visibility.hpp"
-#include "registry/built_in.hpp"
-#include "registry/component.hpp"
+#include "core/registry/built_in.hpp"
+#include "core/registry/component.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // Checks a published table and fills its optional slots.
-#include "registry/table_builder.hpp"
+#include "core/registry/table_builder.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Asks NVML, CUDA's driver library and the kernel's topology of AMD's GPUs.
-#include "system/accelerators.hpp"
+#include "core/system/accelerators.hpp"
 
 #include <cstdio>
 #include <memory>

@@ -1,5 +1,5 @@
 // Decodes the leaves as AMD's Architecture Programmer's Manual, volume 3, appendix E.4 lays them out.
-#include "system/amd_tlbs.hpp"
+#include "core/system/amd_tlbs.hpp"
 
 namespace substrata {
 namespace {

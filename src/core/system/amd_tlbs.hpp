@@ -1,7 +1,7 @@
 // Translation lookaside buffers of AMD's processors, which describe them in CPUID leaves of their own.
 #pragma once
 
-#include "system/system_info.hpp"
+#include "core/system/system_info.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // The main identification register (MIDR_EL1) has numbers only, which /proc/cpuinfo repeats.
-#include "system/arm_processor.hpp"
+#include "core/system/arm_processor.hpp"
 
 #include "base/parse.hpp"
 

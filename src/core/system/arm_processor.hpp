@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "system/system_info.hpp"
+#include "core/system/system_info.hpp"
 
 namespace substrata {
 

@@ -1,5 +1,5 @@
 // Hardware from hwloc and cpuid, program and memory from /proc.
-#include "system/system_info.hpp"
+#include "core/system/system_info.hpp"
 
 #include <hwloc.h>
 #include <limits.h>
@@ -17,10 +17,10 @@
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
 #include "base/parse.hpp"
+#include "core/system/amd_tlbs.hpp"
+#include "core/system/arm_processor.hpp"
+#include "core/system/timers.hpp"
 #include "sysfs/sysfs.hpp"
-#include "system/amd_tlbs.hpp"
-#include "system/arm_processor.hpp"
-#include "system/timers.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,5 +1,5 @@
 // Clock readings and the calibration of the cycle counter.
-#include "system/timers.hpp"
+#include "core/system/timers.hpp"
 
 #include <ctime>
 

@@ -1,14 +1,14 @@
 // The layer's catalogue and registry as a source of metrics.
-#include "metrics_here/here.hpp"
+#include "metrics/here/here.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/glob.hpp"
-#include "eventset/library.hpp"
-#include "system/system_info.hpp"
-#include "system/timers.hpp"
+#include "core/eventset/library.hpp"
+#include "core/system/system_info.hpp"
+#include "core/system/timers.hpp"
 
 namespace substrata::metrics {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "cache/cache_array.hpp"
+#include "models/cache/cache_array.hpp"
 
 namespace substrata::memory {
 

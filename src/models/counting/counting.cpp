@@ -1,5 +1,5 @@
 // Catalogue, instruments and eventsets of monitors.
-#include "counting.hpp"
+#include "models/counting/counting.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -24,8 +24,8 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
-#include "counter.hpp"
-#include "event_names.hpp"
+#include "models/counting/counter.hpp"
+#include "models/counting/event_names.hpp"
 
 namespace substrata::counting {
 

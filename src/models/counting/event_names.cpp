@@ -1,5 +1,5 @@
 // Parsing of qualified event names.
-#include "event_names.hpp"
+#include "models/counting/event_names.hpp"
 
 #include <algorithm>
 

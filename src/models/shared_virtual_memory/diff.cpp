@@ -1,5 +1,5 @@
 // A run is its offset and length in words, then the words.
-#include "diff.hpp"
+#include "models/shared_virtual_memory/diff.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The kinds of packets by name, and the combining of updates.
-#include "network.hpp"
+#include "models/shared_virtual_memory/network.hpp"
 
 namespace substrata::svm {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/engine.hpp"
-#include "workloads/machine.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/machine.hpp"
 
 namespace substrata::svm {
 

@@ -1,5 +1,5 @@
 // Turns arrivals of packets into transactions of the feed.
-#include "node_probes.hpp"
+#include "models/shared_virtual_memory/node_probes.hpp"
 
 #include <substrata/feed.hpp>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "network.hpp"
-#include "phases.hpp"
+#include "models/shared_virtual_memory/network.hpp"
+#include "models/shared_virtual_memory/phases.hpp"
 #include "substrata/feed.hpp"
 
 namespace substrata::svm {

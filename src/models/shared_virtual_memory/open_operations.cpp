@@ -1,5 +1,5 @@
 // Opens and closes operations of the communication layer.
-#include "open_operations.hpp"
+#include "models/shared_virtual_memory/open_operations.hpp"
 
 #include <algorithm>
 

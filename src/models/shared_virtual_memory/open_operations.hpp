@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "network.hpp"
+#include "models/shared_virtual_memory/network.hpp"
 
 namespace substrata::svm {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "svm_machine.hpp"
-#include "workloads/spec.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::svm {
 

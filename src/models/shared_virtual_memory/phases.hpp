@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "network.hpp"
+#include "models/shared_virtual_memory/network.hpp"
 
 namespace substrata::svm {
 

@@ -1,11 +1,11 @@
 // Delays packets and combines updates.
-#include "plain_network.hpp"
+#include "models/shared_virtual_memory/plain_network.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "workloads/random.hpp"
-#include "workloads/run.hpp"
+#include "sources/workloads/random.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::svm {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "network.hpp"
-#include "node_probes.hpp"
+#include "models/shared_virtual_memory/network.hpp"
+#include "models/shared_virtual_memory/node_probes.hpp"
 
 namespace substrata::svm {
 

@@ -1,10 +1,10 @@
 // Makes the machine `svm` from its parameters.
-#include "plain_svm.hpp"
+#include "models/shared_virtual_memory/plain_svm.hpp"
 
-#include "parameters.hpp"
-#include "plain_network.hpp"
+#include "models/shared_virtual_memory/parameters.hpp"
+#include "models/shared_virtual_memory/plain_network.hpp"
+#include "sources/workloads/run.hpp"
 #include "substrata/feed.h"
-#include "workloads/run.hpp"
 
 namespace substrata::svm {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::svm {
 

@@ -1,9 +1,9 @@
 // The end of an interval: its changes go to the homes, its notices to whoever acquires next.
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 #include <utility>
 
-#include "diff.hpp"
+#include "models/shared_virtual_memory/diff.hpp"
 
 namespace substrata::svm {
 

@@ -1,5 +1,5 @@
 // The machine: a run's begin and end, packets to their handlers, accesses, statistics.
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 #include <algorithm>
 #include <bit>

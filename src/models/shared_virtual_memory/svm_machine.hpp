@@ -17,11 +17,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "network.hpp"
-#include "open_operations.hpp"
-#include "workloads/engine.hpp"
-#include "workloads/machine.hpp"
-#include "workloads/memory.hpp"
+#include "models/shared_virtual_memory/network.hpp"
+#include "models/shared_virtual_memory/open_operations.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/machine.hpp"
+#include "sources/workloads/memory.hpp"
 
 namespace substrata::svm {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::svm {
 

@@ -1,11 +1,11 @@
 // Page faults: homes, fetches, and what a home's copy contains.
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "diff.hpp"
+#include "models/shared_virtual_memory/diff.hpp"
 
 namespace substrata::svm {
 

@@ -1,5 +1,5 @@
 // Locks and barriers.
-#include "svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 #include <algorithm>
 #include <utility>

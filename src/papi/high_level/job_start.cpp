@@ -1,6 +1,6 @@
 // The start of processes as the kernel keeps it: in clock ticks since the machine's start, in /proc/PID/stat. The file
 // times of /proc do not help: they are those of the first look at an entry.
-#include "high_level/job_start.hpp"
+#include "papi/high_level/job_start.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <ctime>
 #include <string>
 
-#include "high_level/report.hpp"
+#include "papi/high_level/report.hpp"
 
 namespace substrata::high_level {
 namespace {

@@ -1,11 +1,11 @@
 // Binds groups of metrics, and evaluates them for a pass.
-#include "high_level/metric_columns.hpp"
+#include "papi/high_level/metric_columns.hpp"
 
 #include <cstdio>
 #include <utility>
 
 #include "metrics/evaluation.hpp"
-#include "metrics_here/here.hpp"
+#include "metrics/here/here.hpp"
 
 namespace substrata::high_level {
 

@@ -1,5 +1,5 @@
 // Rows of passes in blocks that are never moved, so that a growing record is not copied.
-#include "high_level/passes.hpp"
+#include "papi/high_level/passes.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Appends lines of text with O_APPEND.
-#include "high_level/region_file.hpp"
+#include "papi/high_level/region_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
-#include "high_level/report.hpp"
+#include "papi/high_level/report.hpp"
 
 namespace substrata::high_level {
 namespace {

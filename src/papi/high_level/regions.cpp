@@ -1,5 +1,5 @@
 // Regions: events chosen once for the process, eventsets and passages kept by thread.
-#include "high_level/regions.hpp"
+#include "papi/high_level/regions.hpp"
 
 #include <unistd.h>
 
@@ -16,16 +16,16 @@
 #include "base/log.hpp"
 #include "base/parse.hpp"
 #include "base/thread_end.hpp"
-#include "eventset/event_set.hpp"
-#include "eventset/event_set_object.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
-#include "eventset/threads.hpp"
-#include "high_level/metric_columns.hpp"
-#include "high_level/region_file.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/eventset/threads.hpp"
+#include "core/system/system_info.hpp"
+#include "core/system/timers.hpp"
+#include "papi/high_level/metric_columns.hpp"
+#include "papi/high_level/region_file.hpp"
 #include "substrata/feed.h"
-#include "system/system_info.hpp"
-#include "system/timers.hpp"
 
 namespace substrata::high_level {
 

@@ -14,7 +14,7 @@
 #include "base/immortal.hpp"
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "high_level/report.hpp"
+#include "papi/high_level/report.hpp"
 
 namespace substrata {
 struct Face;

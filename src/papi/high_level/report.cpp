@@ -1,5 +1,5 @@
 // The high-level report: its text, and where it is put.
-#include "high_level/report.hpp"
+#include "papi/high_level/report.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,8 +24,8 @@
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "base/pause.hpp"
-#include "high_level/job_start.hpp"
-#include "high_level/metric_columns.hpp"
+#include "papi/high_level/job_start.hpp"
+#include "papi/high_level/metric_columns.hpp"
 
 namespace substrata::high_level {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "high_level/passes.hpp"
+#include "papi/high_level/passes.hpp"
 
 namespace substrata::high_level {
 

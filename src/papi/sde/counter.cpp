@@ -1,6 +1,6 @@
 // One published event: what stands behind its name now, and how it is read while the program changes its
 // mind.
-#include "counter.hpp"
+#include "papi/sde/counter.hpp"
 
 #include <dlfcn.h>
 #include <sched.h>

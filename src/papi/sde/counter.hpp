@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "counting_set.hpp"
-#include "recorder.hpp"
+#include "papi/sde/counting_set.hpp"
+#include "papi/sde/recorder.hpp"
+#include "papi/sde/tool_interface.h"
 #include "sde_lib.h"
-#include "tool_interface.h"
 
 namespace substrata::sde {
 class Counter;

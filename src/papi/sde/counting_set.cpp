@@ -1,5 +1,5 @@
 // Counts how often each distinct element was put into a counting set.
-#include "counting_set.hpp"
+#include "papi/sde/counting_set.hpp"
 
 #include <algorithm>
 #include <cstdlib>

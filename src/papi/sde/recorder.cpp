@@ -1,5 +1,5 @@
 // Keeps the values given to a recorder and answers for the whole, their number and their quartiles.
-#include "recorder.hpp"
+#include "papi/sde/recorder.hpp"
 
 #include <cstdlib>
 #include <cstring>

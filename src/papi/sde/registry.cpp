@@ -1,5 +1,5 @@
 // Every publishing library and event of the process: names to numbers and handles.
-#include "registry.hpp"
+#include "papi/sde/registry.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
-#include "counter.hpp"
+#include "papi/sde/counter.hpp"
 
 namespace substrata::sde {
 

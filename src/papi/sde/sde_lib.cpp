@@ -13,9 +13,9 @@
 
 #include "base/environment.hpp"
 #include "base/guard.hpp"
-#include "registry.hpp"
-#include "tool_interface.h"
-#include "totals.hpp"
+#include "papi/sde/registry.hpp"
+#include "papi/sde/tool_interface.h"
+#include "papi/sde/totals.hpp"
 
 using substrata::sde::Counter;
 using substrata::sde::CountingSet;

@@ -1,5 +1,5 @@
 // Reads the counters one by one and appends lines with O_APPEND.
-#include "totals.hpp"
+#include "papi/sde/totals.hpp"
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -11,8 +11,8 @@
 #include "base/environment.hpp"
 #include "base/guard.hpp"
 #include "base/json.hpp"
-#include "counter.hpp"
-#include "registry.hpp"
+#include "papi/sde/counter.hpp"
+#include "papi/sde/registry.hpp"
 
 namespace substrata::sde {
 namespace {

@@ -1,7 +1,7 @@
 // What the program's counters came to, written down for a tool outside of the process.
 #pragma once
 
-#include "registry.hpp"
+#include "papi/sde/registry.hpp"
 
 namespace substrata::sde {
 

@@ -1,5 +1,5 @@
 // fork, a pipe that holds the command back, exec, and signals read from a descriptor.
-#include "sampler/child.hpp"
+#include "recording/sampler/child.hpp"
 #include "base/search_path.hpp"
 
 #include <sys/signalfd.h>

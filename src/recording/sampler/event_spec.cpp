@@ -1,12 +1,12 @@
 // Names and patterns one after the other, and the setting of the thermal model.
-#include "sampler/event_spec.hpp"
+#include "recording/sampler/event_spec.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "base/environment.hpp"
-#include "measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::sampler {
 namespace {

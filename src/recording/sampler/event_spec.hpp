@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sampler/sampler.hpp"
+#include "recording/sampler/sampler.hpp"
 
 namespace substrata::sampler {
 

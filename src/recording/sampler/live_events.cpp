@@ -1,5 +1,5 @@
 // Samplers of processors or threads, added up.
-#include "sampler/live_events.hpp"
+#include "recording/sampler/live_events.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -12,9 +12,9 @@
 #include <stdexcept>
 
 #include "base/parse.hpp"
-#include "measuring.hpp"
-#include "sampler/event_spec.hpp"
-#include "sampler/machine_state.hpp"
+#include "recording/sampler/event_spec.hpp"
+#include "recording/sampler/machine_state.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::sampler {
 namespace {

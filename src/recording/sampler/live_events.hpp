@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "recording/recording.hpp"
-#include "sampler/sampler.hpp"
+#include "recording/sampler/sampler.hpp"
 
 namespace substrata::sampler {
 

@@ -1,5 +1,5 @@
 // Provenance, from uname, /proc and PAPI's description of the hardware.
-#include "sampler/machine.hpp"
+#include "recording/sampler/machine.hpp"
 
 #include <papi.h>
 #include <sys/utsname.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "base/environment.hpp"
-#include "mpi_exchange/clock_exchange.hpp"
+#include "sources/mpi/exchange/clock_exchange.hpp"
 
 namespace substrata::sampler {
 namespace {

@@ -1,5 +1,5 @@
 // Texts below /proc that every process may read.
-#include "sampler/machine_state.hpp"
+#include "recording/sampler/machine_state.hpp"
 
 #include <fstream>
 #include <sstream>

@@ -1,5 +1,5 @@
 // Lines of a growing file as marks.
-#include "sampler/mark_file.hpp"
+#include "recording/sampler/mark_file.hpp"
 
 #include <fcntl.h>
 #include <sys/inotify.h>

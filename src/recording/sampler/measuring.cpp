@@ -1,5 +1,5 @@
 // Measurement and the questions about events, over the public interface.
-#include "measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 #include <substrata/result.hpp>
 

@@ -1,5 +1,5 @@
 // Finds the MPI library of a program, its launcher and its shim.
-#include "mpi_launching.hpp"
+#include "recording/sampler/mpi_launching.hpp"
 #include "base/environment.hpp"
 #include "base/search_path.hpp"
 

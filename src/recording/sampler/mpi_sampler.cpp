@@ -1,5 +1,5 @@
 // Sums over the entries of the shared status page.
-#include "sampler/mpi_sampler.hpp"
+#include "recording/sampler/mpi_sampler.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

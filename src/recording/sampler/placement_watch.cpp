@@ -1,5 +1,5 @@
 // Reads /proc/PID/task: where a task is, how long it ran and waited, how often it moved.
-#include "sampler/placement_watch.hpp"
+#include "recording/sampler/placement_watch.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@
 
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
-#include "sampler/descriptor.hpp"
-#include "sampler/sampler.hpp"
-#include "topology/machine.hpp"
+#include "recording/sampler/descriptor.hpp"
+#include "recording/sampler/sampler.hpp"
+#include "recording/topology/machine.hpp"
 
 namespace substrata::sampler {
 namespace {

@@ -1,5 +1,5 @@
 // Parsing "TIME RANK THREAD begin NAME" (src/papi/high_level/region_file.hpp).
-#include "sampler/region_file.hpp"
+#include "recording/sampler/region_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The loop: attach, let go, sample at every tick, take marks, end with the command.
-#include "sampler/run.hpp"
-#include "sampler/descriptor.hpp"
+#include "recording/sampler/run.hpp"
+#include "recording/sampler/descriptor.hpp"
 
 #include <poll.h>
 #include <sys/timerfd.h>
@@ -18,17 +18,17 @@
 
 #include "base/environment.hpp"
 #include "base/parse.hpp"
-#include "measuring.hpp"
-#include "mpi_launching.hpp"
 #include "recording/memory_sink.hpp"
-#include "sampler/child.hpp"
-#include "sampler/event_spec.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/mark_file.hpp"
-#include "sampler/mpi_sampler.hpp"
-#include "sampler/placement_watch.hpp"
-#include "sampler/region_file.hpp"
-#include "sampler/sampler.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/event_spec.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/mark_file.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "recording/sampler/mpi_launching.hpp"
+#include "recording/sampler/mpi_sampler.hpp"
+#include "recording/sampler/placement_watch.hpp"
+#include "recording/sampler/region_file.hpp"
+#include "recording/sampler/sampler.hpp"
 
 namespace substrata::sampler {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "recording/sampler/sampler.hpp"
 #include "recording/writer.hpp"
-#include "sampler/sampler.hpp"
 
 namespace substrata::sampler {
 

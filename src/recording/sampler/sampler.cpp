@@ -1,5 +1,5 @@
 // Eventsets attached to the command or sampled for the node.
-#include "sampler/sampler.hpp"
+#include "recording/sampler/sampler.hpp"
 
 #include <papi.h>
 #include <substrata/feed.hpp>
@@ -13,7 +13,7 @@
 
 #include "base/environment.hpp"
 #include "base/glob.hpp"
-#include "measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::sampler {
 namespace {

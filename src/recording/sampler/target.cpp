@@ -1,5 +1,5 @@
 // The child or the descriptor of a process, and the events attached to it.
-#include "sampler/target.hpp"
+#include "recording/sampler/target.hpp"
 #include "base/parse.hpp"
 
 #include <poll.h>

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "sampler/child.hpp"
-#include "sampler/event_spec.hpp"
-#include "sampler/live_events.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/event_spec.hpp"
+#include "recording/sampler/live_events.hpp"
 
 namespace substrata::sampler {
 

@@ -1,5 +1,5 @@
 // Lays the tree out as lines or boxes.
-#include "topology/drawing.hpp"
+#include "recording/topology/drawing.hpp"
 
 #include <algorithm>
 #include <cmath>

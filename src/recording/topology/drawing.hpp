@@ -7,7 +7,7 @@
 
 #include "recording/finding.hpp"
 #include "recording/placement.hpp"
-#include "topology/machine.hpp"
+#include "recording/topology/machine.hpp"
 
 namespace substrata::topology {
 

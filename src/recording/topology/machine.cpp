@@ -1,5 +1,5 @@
 // Asks hwloc, and copies what it has into the tree.
-#include "topology/machine.hpp"
+#include "recording/topology/machine.hpp"
 
 #include <hwloc.h>
 

@@ -1,5 +1,5 @@
 // Reads places out of names and texts of events, and walks the tree to them.
-#include "topology/sensors.hpp"
+#include "recording/topology/sensors.hpp"
 
 #include <cstdio>
 #include <functional>

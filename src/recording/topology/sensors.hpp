@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/machine.hpp"
+#include "recording/topology/machine.hpp"
 
 namespace substrata::topology {
 

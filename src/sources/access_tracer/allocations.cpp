@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "entry.hpp"
-#include "runtime.hpp"
+#include "sources/access_tracer/entry.hpp"
+#include "sources/access_tracer/runtime.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /* std::condition_variable, whose plain wait is in the C++ library: a file of its own, linked into C++ programs
  * that wait for one. */
-#include "locks.h"
+#include "sources/access_tracer/locks.h"
 
 struct unique_lock { /* std::unique_lock<std::mutex> */
   void* mutex;

@@ -1,5 +1,5 @@
 // Parses and applies the filters of the access tracer.
-#include "filter.hpp"
+#include "sources/access_tracer/filter.hpp"
 
 #include <algorithm>
 

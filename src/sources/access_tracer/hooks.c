@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "locks.h"
+#include "sources/access_tracer/locks.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;

@@ -6,7 +6,7 @@
 #include <semaphore.h>
 #include <time.h>
 
-#include "locks.h"
+#include "sources/access_tracer/locks.h"
 
 typedef int spinlock; /* pthread_spinlock_t but for its volatile */
 static int is_taken(int error) { return error == 0 || error == EOWNERDEAD; }

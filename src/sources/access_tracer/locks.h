@@ -1,7 +1,7 @@
 /* What the wrappers of the program's locks share. Private to the access tracer's part in the program. */
 #pragma once
 
-#include "interface.h"
+#include "sources/access_tracer/interface.h"
 
 #define PC ((uintptr_t)__builtin_return_address(0))
 

@@ -1,5 +1,5 @@
 // Looks an address up: heap, variables, stacks, in that order.
-#include "objects.hpp"
+#include "sources/access_tracer/objects.hpp"
 
 #include <cstdio>
 #include <utility>

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbols.hpp"
+#include "sources/access_tracer/symbols.hpp"
 
 namespace substrata::access_tracer {
 

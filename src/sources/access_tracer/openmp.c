@@ -2,7 +2,7 @@
  * where it calls one of them. */
 #include <stdbool.h>
 
-#include "locks.h"
+#include "sources/access_tracer/locks.h"
 
 /* Of one parallel region; its barriers are known by the region's function and a number. */
 struct team {

@@ -1,5 +1,5 @@
 // Adds the source "memory-probe" with a probe point for each thread, and fills in transactions.
-#include "publishing.hpp"
+#include "sources/access_tracer/publishing.hpp"
 
 #include <substrata/values.h>
 
@@ -11,8 +11,8 @@
 
 #include "base/environment.hpp"
 #include "base/own_memory.hpp"
-#include "entry.hpp"
-#include "report.hpp"
+#include "sources/access_tracer/entry.hpp"
+#include "sources/access_tracer/report.hpp"
 
 namespace substrata::access_tracer {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "filter.hpp"
-#include "interface.h"
+#include "sources/access_tracer/filter.hpp"
+#include "sources/access_tracer/interface.h"
 
 namespace substrata::access_tracer {
 

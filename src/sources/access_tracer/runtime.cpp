@@ -1,6 +1,6 @@
 // Attaches threads, binds their access sites to objects, and hands each watched access on.
 // The hooks call it only when a site meets a new object, or is watched.
-#include "runtime.hpp"
+#include "sources/access_tracer/runtime.hpp"
 
 #include <limits.h>
 #include <pthread.h>
@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/environment.hpp"
-#include "entry.hpp"
-#include "report.hpp"
-#include "summary.hpp"
+#include "sources/access_tracer/entry.hpp"
+#include "sources/access_tracer/report.hpp"
+#include "sources/access_tracer/summary.hpp"
 
 namespace substrata::access_tracer {
 namespace {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "filter.hpp"
-#include "objects.hpp"
-#include "sites.hpp"
-#include "threads.hpp"
+#include "sources/access_tracer/filter.hpp"
+#include "sources/access_tracer/objects.hpp"
+#include "sources/access_tracer/sites.hpp"
+#include "sources/access_tracer/threads.hpp"
 
 namespace substrata::access_tracer {
 

@@ -1,5 +1,5 @@
 // Fills in sites, and adds their counts up.
-#include "sites.hpp"
+#include "sources/access_tracer/sites.hpp"
 
 namespace substrata::access_tracer {
 

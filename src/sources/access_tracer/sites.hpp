@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "interface.h"
-#include "objects.hpp"
+#include "sources/access_tracer/interface.h"
+#include "sources/access_tracer/objects.hpp"
 
 namespace substrata::access_tracer {
 

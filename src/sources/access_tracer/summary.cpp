@@ -1,5 +1,5 @@
 // Sums the tallies of all threads up, and writes them in the order of their accesses.
-#include "summary.hpp"
+#include "sources/access_tracer/summary.hpp"
 
 #include <algorithm>
 #include <locale>

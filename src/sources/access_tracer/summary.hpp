@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "objects.hpp"
-#include "threads.hpp"
+#include "sources/access_tracer/objects.hpp"
+#include "sources/access_tracer/threads.hpp"
 
 namespace substrata::access_tracer {
 

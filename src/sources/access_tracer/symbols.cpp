@@ -1,5 +1,5 @@
 // Reads ELF symbol tables of the loaded objects.
-#include "symbols.hpp"
+#include "sources/access_tracer/symbols.hpp"
 
 #include <cxxabi.h>
 #include <elf.h>

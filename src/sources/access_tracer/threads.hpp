@@ -1,9 +1,9 @@
 // The runtime's state of one thread of the program.
 #pragma once
 
-#include "interface.h"
-#include "publishing.hpp"
-#include "sites.hpp"
+#include "sources/access_tracer/interface.h"
+#include "sources/access_tracer/publishing.hpp"
+#include "sources/access_tracer/sites.hpp"
 
 namespace substrata::access_tracer {
 

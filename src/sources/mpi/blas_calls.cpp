@@ -2,12 +2,12 @@
 //
 // A call within a call (the C names of the reference BLAS call Fortran's) is passed on untouched. Integers are of 32
 // bits: libraries whose integers have 64 bits have other names.
-#include "blas_calls.hpp"
+#include "sources/mpi/blas_calls.hpp"
 
 #include <substrata/feed.h>
 
-#include "shim.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/shim.hpp"
+#include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -1,10 +1,10 @@
 // Advances the rank's virtual clock by what the program computed between two calls.
-#include "call_time.hpp"
+#include "sources/mpi/call_time.hpp"
 
 #include <mutex>
 
-#include "messages.hpp"
-#include "shim.hpp"
+#include "sources/mpi/messages.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "host_clock.hpp"
-#include "mpi_library.hpp"
+#include "sources/mpi/host_clock.hpp"
+#include "sources/mpi/mpi_library.hpp"
 
 namespace substrata::mpi {
 

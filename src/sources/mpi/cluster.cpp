@@ -1,6 +1,6 @@
 // Lets each process's model follow its rank, and leaves the messages of all ranks in a file for the run of
 // the cluster after the program's end.
-#include "cluster.hpp"
+#include "sources/mpi/cluster.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,9 +19,9 @@
 
 #include "base/environment.hpp"
 #include "base/parse.hpp"
-#include "gather.hpp"
-#include "outputs.hpp"
-#include "shim.hpp"
+#include "sources/mpi/gather.hpp"
+#include "sources/mpi/outputs.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <substrata/feed.hpp>
 
-#include "cluster_log.hpp"
+#include "sources/mpi/cluster_log.hpp"
 
 namespace substrata::mpi {
 

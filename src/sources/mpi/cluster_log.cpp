@@ -1,11 +1,11 @@
 // The log's blocks, the setting's text, and the line before the operations in a file.
-#include "cluster_log.hpp"
+#include "sources/mpi/cluster_log.hpp"
 
 #include <new>
 #include <utility>
 
 #include "base/json.hpp"
-#include "message_counts.hpp"
+#include "sources/mpi/message_counts.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -1,8 +1,8 @@
 // The collective calls, each with its non-blocking form: at level 1 they count as their textbook messages.
 #include <vector>
 
-#include "messages.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/messages.hpp"
+#include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
 namespace {

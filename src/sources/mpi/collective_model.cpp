@@ -1,5 +1,5 @@
 // The textbook algorithms of collective operations: trees, rings and exchanges, as lists of messages.
-#include "collective_model.hpp"
+#include "sources/mpi/collective_model.hpp"
 
 #include <algorithm>
 

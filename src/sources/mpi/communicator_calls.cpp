@@ -1,7 +1,7 @@
 // The calls that make and free communicators: all members make them in the same order, which gives them one
 // number.
-#include "communicators.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/communicators.hpp"
+#include "sources/mpi/wrap.hpp"
 
 using namespace substrata::mpi;
 

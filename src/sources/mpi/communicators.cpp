@@ -1,10 +1,10 @@
 // Finds out which ranks a communicator has and gives it a number, the same in all its members.
-#include "communicators.hpp"
+#include "sources/mpi/communicators.hpp"
 
 #include <algorithm>
 #include <mutex>
 
-#include "shim.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "mpi_library.hpp"
-#include "recent_map.hpp"
+#include "sources/mpi/mpi_library.hpp"
+#include "sources/mpi/recent_map.hpp"
 
 namespace substrata::mpi {
 

@@ -1,9 +1,9 @@
 // Sets the function that Open MPI calls when a request is complete, in whatever call that happens.
-#include "completion_callbacks.hpp"
+#include "sources/mpi/completion_callbacks.hpp"
 
 #include <cstddef>
 
-#include "requests.hpp"
+#include "sources/mpi/requests.hpp"
 
 namespace substrata::mpi {
 

@@ -2,7 +2,7 @@
 // at.
 #pragma once
 
-#include "mpi_library.hpp"
+#include "sources/mpi/mpi_library.hpp"
 
 namespace substrata::mpi {
 

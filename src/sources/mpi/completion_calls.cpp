@@ -3,9 +3,9 @@
 #include <array>
 #include <vector>
 
-#include "requests.hpp"
-#include "shim.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/requests.hpp"
+#include "sources/mpi/shim.hpp"
+#include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
 namespace {

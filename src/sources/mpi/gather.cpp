@@ -1,10 +1,10 @@
 // One rank after the other sends its pieces, then an empty one.
-#include "gather.hpp"
+#include "sources/mpi/gather.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "shim.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

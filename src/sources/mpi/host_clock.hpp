@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "system/timers.hpp"
+#include "core/system/timers.hpp"
 
 namespace substrata::mpi {
 

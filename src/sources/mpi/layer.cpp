@@ -1,5 +1,5 @@
 // Replaces the entries of Open MPI's table of point-to-point functions while the program communicates.
-#include "layer.hpp"
+#include "sources/mpi/layer.hpp"
 
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/environment.hpp"
-#include "shim.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 

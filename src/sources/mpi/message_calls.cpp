@@ -1,7 +1,7 @@
 // The calls that send, receive and start messages of the program's own.
-#include "messages.hpp"
-#include "requests.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/messages.hpp"
+#include "sources/mpi/requests.hpp"
+#include "sources/mpi/wrap.hpp"
 
 using namespace substrata::mpi;
 

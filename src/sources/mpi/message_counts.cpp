@@ -1,5 +1,5 @@
 // Sums by phase, and a rank's entry of the summary as JSON.
-#include "message_counts.hpp"
+#include "sources/mpi/message_counts.hpp"
 
 #include <string>
 #include <utility>

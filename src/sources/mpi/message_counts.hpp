@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "recent_map.hpp"
+#include "sources/mpi/recent_map.hpp"
 
 namespace substrata::mpi {
 

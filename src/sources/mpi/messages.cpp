@@ -1,5 +1,5 @@
 // Accounts messages one by one: counts, stamps, the modelled cluster's log, and the transactions of the feed.
-#include "messages.hpp"
+#include "sources/mpi/messages.hpp"
 
 #include <substrata/values.h>
 
@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "base/own_memory.hpp"
-#include "call_time.hpp"
-#include "shim.hpp"
+#include "sources/mpi/call_time.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

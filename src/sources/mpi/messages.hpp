@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "collective_model.hpp"
-#include "mpi_library.hpp"
-#include "timestamp_board.hpp"
+#include "sources/mpi/collective_model.hpp"
+#include "sources/mpi/mpi_library.hpp"
+#include "sources/mpi/timestamp_board.hpp"
 
 namespace substrata::mpi {
 

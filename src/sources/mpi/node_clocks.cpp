@@ -1,5 +1,5 @@
 // Exchanges time stamps between rank 0 and the first rank of each other clock.
-#include "node_clocks.hpp"
+#include "sources/mpi/node_clocks.hpp"
 
 #include <substrata/live_board.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "gather.hpp"
-#include "mpi_exchange/clock_exchange.hpp"
-#include "shim.hpp"
+#include "sources/mpi/exchange/clock_exchange.hpp"
+#include "sources/mpi/gather.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // Each rank reserves its own part, so that the file takes no more than the ranks of its node need.
-#include "node_file.hpp"
+#include "sources/mpi/node_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

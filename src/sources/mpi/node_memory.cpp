@@ -1,9 +1,9 @@
 // Rank 0 makes a file, the ranks that can open it map it, and its name goes away again.
-#include "node_memory.hpp"
+#include "sources/mpi/node_memory.hpp"
 
 #include <unistd.h>
 
-#include "shim.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "node_file.hpp"
+#include "sources/mpi/node_file.hpp"
 
 namespace substrata::mpi {
 

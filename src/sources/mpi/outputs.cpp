@@ -1,12 +1,12 @@
 // A spawned job is named by the process number of its rank 0.
-#include "outputs.hpp"
+#include "sources/mpi/outputs.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 
 #include "base/environment.hpp"
-#include "shim.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 

@@ -1,13 +1,13 @@
 // Watches what the program prints for section marks, and names the phase of each message.
-#include "phases.hpp"
+#include "sources/mpi/phases.hpp"
 
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "node_memory.hpp"
-#include "shim.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/node_memory.hpp"
+#include "sources/mpi/shim.hpp"
+#include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "message_counts.hpp"
-#include "section_marks.hpp"
+#include "sources/mpi/message_counts.hpp"
+#include "sources/mpi/section_marks.hpp"
 
 namespace substrata::mpi {
 

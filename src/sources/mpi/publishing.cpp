@@ -1,13 +1,13 @@
 // Adds the source "mpi" and its probe points (mpi.rank<N>.send and .receive, mpi-contents.rank<N>), and records
 // messages where asked.
-#include "publishing.hpp"
+#include "sources/mpi/publishing.hpp"
 
 #include <cstdio>
 #include <string>
 #include <utility>
 
-#include "outputs.hpp"
-#include "shim.hpp"
+#include "sources/mpi/outputs.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -1,14 +1,14 @@
 // Finds for each completed request the receive that it was, also of persistent requests and matched probes.
-#include "requests.hpp"
+#include "sources/mpi/requests.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <mutex>
 
-#include "call_time.hpp"
-#include "completion_callbacks.hpp"
-#include "messages.hpp"
-#include "shim.hpp"
+#include "sources/mpi/call_time.hpp"
+#include "sources/mpi/completion_callbacks.hpp"
+#include "sources/mpi/messages.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

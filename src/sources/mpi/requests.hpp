@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "mpi_library.hpp"
+#include "sources/mpi/mpi_library.hpp"
 
 namespace substrata::mpi {
 

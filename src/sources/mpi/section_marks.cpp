@@ -1,5 +1,5 @@
 // Finds the marks in lines of output, and keeps the sections' names.
-#include "section_marks.hpp"
+#include "sources/mpi/section_marks.hpp"
 
 #include <cstring>
 

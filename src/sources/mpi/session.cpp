@@ -13,16 +13,16 @@
 #include <string>
 
 #include "base/environment.hpp"
-#include "call_time.hpp"
-#include "completion_callbacks.hpp"
-#include "gather.hpp"
-#include "layer.hpp"
-#include "node_clocks.hpp"
-#include "node_memory.hpp"
-#include "outputs.hpp"
-#include "shim.hpp"
-#include "summary.hpp"
-#include "wrap.hpp"
+#include "sources/mpi/call_time.hpp"
+#include "sources/mpi/completion_callbacks.hpp"
+#include "sources/mpi/gather.hpp"
+#include "sources/mpi/layer.hpp"
+#include "sources/mpi/node_clocks.hpp"
+#include "sources/mpi/node_memory.hpp"
+#include "sources/mpi/outputs.hpp"
+#include "sources/mpi/shim.hpp"
+#include "sources/mpi/summary.hpp"
+#include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
 namespace {

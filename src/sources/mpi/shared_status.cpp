@@ -1,5 +1,5 @@
 // Mapping the recorder's board and taking an entry of it.
-#include "shared_status.hpp"
+#include "sources/mpi/shared_status.hpp"
 #include "base/environment.hpp"
 
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "mpi_exchange/clock_exchange.hpp"
+#include "sources/mpi/exchange/clock_exchange.hpp"
 
 namespace substrata::mpi {
 

@@ -7,17 +7,17 @@
 
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
-#include "blas_calls.hpp"
-#include "cluster.hpp"
-#include "communicators.hpp"
-#include "host_clock.hpp"
-#include "message_counts.hpp"
-#include "messages.hpp"
-#include "phases.hpp"
-#include "publishing.hpp"
-#include "requests.hpp"
-#include "shared_status.hpp"
-#include "virtual_clock.hpp"
+#include "sources/mpi/blas_calls.hpp"
+#include "sources/mpi/cluster.hpp"
+#include "sources/mpi/communicators.hpp"
+#include "sources/mpi/host_clock.hpp"
+#include "sources/mpi/message_counts.hpp"
+#include "sources/mpi/messages.hpp"
+#include "sources/mpi/phases.hpp"
+#include "sources/mpi/publishing.hpp"
+#include "sources/mpi/requests.hpp"
+#include "sources/mpi/shared_status.hpp"
+#include "sources/mpi/virtual_clock.hpp"
 
 namespace substrata::mpi {
 

@@ -1,5 +1,5 @@
 // Gathers every rank's counts as JSON. What a rank received is what the others counted for it.
-#include "summary.hpp"
+#include "sources/mpi/summary.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "gather.hpp"
-#include "outputs.hpp"
-#include "shim.hpp"
+#include "sources/mpi/gather.hpp"
+#include "sources/mpi/outputs.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 namespace {

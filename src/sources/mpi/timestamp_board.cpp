@@ -1,5 +1,5 @@
 // The inboxes of stamps: a few neighbouring places are tried for each.
-#include "timestamp_board.hpp"
+#include "sources/mpi/timestamp_board.hpp"
 
 namespace substrata::mpi {
 namespace {

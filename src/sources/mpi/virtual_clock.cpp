@@ -1,5 +1,5 @@
 // The network model's text form.
-#include "virtual_clock.hpp"
+#include "sources/mpi/virtual_clock.hpp"
 
 #include "base/json.hpp"
 #include "base/parse.hpp"

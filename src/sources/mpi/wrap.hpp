@@ -6,9 +6,9 @@
 
 #include <dlfcn.h>
 
-#include "call_time.hpp"
-#include "mpi_library.hpp"
-#include "shim.hpp"
+#include "sources/mpi/call_time.hpp"
+#include "sources/mpi/mpi_library.hpp"
+#include "sources/mpi/shim.hpp"
 
 namespace substrata::mpi {
 

@@ -1,5 +1,5 @@
 // Opens the kernel's events on every processor, and publishes their samples in the order of their times.
-#include "observation.hpp"
+#include "sources/observation/observation.hpp"
 
 #include <substrata/feed.hpp>
 

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/guard.hpp"
-#include "perf_buffer.hpp"
+#include "sources/observation/perf_buffer.hpp"
 
 namespace substrata::pages {
 

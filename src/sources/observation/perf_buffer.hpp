@@ -18,7 +18,7 @@
 
 #include "base/parse.hpp"
 #include "base/sample_ring.hpp"
-#include "observation/raw_samples.hpp"
+#include "sources/observation/raw_samples.hpp"
 
 namespace substrata::pages {
 

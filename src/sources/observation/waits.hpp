@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "perf_buffer.hpp"
+#include "sources/observation/perf_buffer.hpp"
 
 namespace substrata::pages {
 

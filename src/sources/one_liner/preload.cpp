@@ -16,7 +16,7 @@
 #include "base/environment.hpp"
 #include "base/json.hpp"
 #include "base/parse.hpp"
-#include "streams.hpp"
+#include "sources/one_liner/streams.hpp"
 
 namespace substrata::one_liner {
 namespace {

@@ -1,5 +1,5 @@
 // Opens, collects, closes.
-#include "streams.hpp"
+#include "sources/one_liner/streams.hpp"
 
 #include <dlfcn.h>
 #include <papi.h>
@@ -13,7 +13,7 @@
 
 #include "base/glob.hpp"
 #include "base/parse.hpp"
-#include "transfers.hpp"
+#include "sources/one_liner/transfers.hpp"
 
 namespace substrata::one_liner {
 namespace {

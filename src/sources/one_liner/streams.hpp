@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "switches.hpp"
-#include "tracepoints.hpp"
+#include "sources/one_liner/switches.hpp"
+#include "sources/one_liner/tracepoints.hpp"
 
 namespace substrata::one_liner {
 

@@ -1,5 +1,5 @@
 // Opens the kernel's records of switches, which need no right to see the kernel.
-#include "switches.hpp"
+#include "sources/one_liner/switches.hpp"
 
 #include <algorithm>
 #include <cerrno>

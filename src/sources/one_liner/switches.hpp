@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "observation/perf_buffer.hpp"
-#include "observation/waits.hpp"
+#include "sources/observation/perf_buffer.hpp"
+#include "sources/observation/waits.hpp"
 
 namespace substrata::one_liner {
 

@@ -1,5 +1,5 @@
 // Opens tracepoints by their numbers in the kernel's tracing file system.
-#include "tracepoints.hpp"
+#include "sources/one_liner/tracepoints.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "observation/perf_buffer.hpp"
-#include "observation/raw_samples.hpp"
+#include "sources/observation/perf_buffer.hpp"
+#include "sources/observation/raw_samples.hpp"
 
 namespace substrata::one_liner {
 

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <new>
 
-#include "transfers.hpp"
+#include "sources/one_liner/transfers.hpp"
 
 namespace substrata::one_liner {
 namespace {

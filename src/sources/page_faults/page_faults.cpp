@@ -5,7 +5,7 @@
 
 #include "base/callers_size.hpp"
 #include "base/guard.hpp"
-#include "observation/observation.hpp"
+#include "sources/observation/observation.hpp"
 
 using namespace substrata;
 

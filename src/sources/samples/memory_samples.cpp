@@ -1,5 +1,5 @@
 // Intel's mem-loads and AMD's ibs_op; union perf_mem_data_src of <linux/perf_event.h> as kinds, states and sources.
-#include "memory_samples.hpp"
+#include "sources/samples/memory_samples.hpp"
 
 #include <substrata/samples.h>
 

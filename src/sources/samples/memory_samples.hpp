@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "observation/observation.hpp"
 #include "perf_events/device_files.hpp"
+#include "sources/observation/observation.hpp"
 
 namespace substrata::samples {
 

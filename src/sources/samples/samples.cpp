@@ -5,8 +5,8 @@
 
 #include "base/callers_size.hpp"
 #include "base/guard.hpp"
-#include "memory_samples.hpp"
-#include "observation/observation.hpp"
+#include "sources/observation/observation.hpp"
+#include "sources/samples/memory_samples.hpp"
 
 using namespace substrata;
 

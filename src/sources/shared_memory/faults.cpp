@@ -12,7 +12,7 @@
 #include "base/borrowed_signal.hpp"
 #include "base/error.hpp"
 #include "base/fork_lock.hpp"
-#include "shared_pages.hpp"
+#include "sources/shared_memory/shared_pages.hpp"
 
 using namespace substrata;
 using namespace substrata::pages;

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "shared_pages.hpp"
+#include "sources/shared_memory/shared_pages.hpp"
 
 using namespace substrata::pages;
 

@@ -1,5 +1,5 @@
 // Coming into, waiting in and leaving the memory file of shared pages.
-#include "segment.hpp"
+#include "sources/shared_memory/segment.hpp"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // Shared pages of live processes: the calls of include/substrata/shared_pages.h.
-#include "shared_pages.hpp"
+#include "sources/shared_memory/shared_pages.hpp"
 
 #include <algorithm>
 #include <cerrno>

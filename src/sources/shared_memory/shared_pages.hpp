@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "segment.hpp"
+#include "sources/shared_memory/segment.hpp"
 
 namespace substrata::pages {
 

@@ -1,10 +1,10 @@
 // Finds workloads and makes their programs.
-#include "catalogue.hpp"
+#include "sources/workloads/catalogue.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "workloads/programs/programs.hpp"
+#include "sources/workloads/programs/programs.hpp"
 
 namespace substrata::workloads {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "process.hpp"
-#include "spec.hpp"
+#include "sources/workloads/process.hpp"
+#include "sources/workloads/spec.hpp"
 
 namespace substrata::workloads {
 

@@ -1,5 +1,5 @@
 // The engine's loop: picks what is next in simulated time, charges it, and lets processes run on.
-#include "engine.hpp"
+#include "sources/workloads/engine.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "machine.hpp"
-#include "memory.hpp"
-#include "operation.hpp"
-#include "process.hpp"
-#include "stack.hpp"
+#include "sources/workloads/machine.hpp"
+#include "sources/workloads/memory.hpp"
+#include "sources/workloads/operation.hpp"
+#include "sources/workloads/process.hpp"
+#include "sources/workloads/stack.hpp"
 
 namespace substrata::workloads {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "memory.hpp"
-#include "operation.hpp"
+#include "sources/workloads/memory.hpp"
+#include "sources/workloads/operation.hpp"
 
 namespace substrata::workloads {
 

@@ -1,5 +1,5 @@
 // Lays out shared arrays and maps the memory behind them.
-#include "memory.hpp"
+#include "sources/workloads/memory.hpp"
 
 #include <sys/mman.h>
 

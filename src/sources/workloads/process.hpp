@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "machine.hpp"
-#include "memory.hpp"
-#include "operation.hpp"
+#include "sources/workloads/machine.hpp"
+#include "sources/workloads/memory.hpp"
+#include "sources/workloads/operation.hpp"
 
 namespace substrata::workloads {
 

@@ -3,10 +3,10 @@
 #include <deque>
 #include <string>
 
-#include "catalogue.hpp"
-#include "run.hpp"
+#include "sources/workloads/catalogue.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 #include "substrata/feed.h"
-#include "trivial_machine.hpp"
 
 namespace substrata::workloads {
 namespace {

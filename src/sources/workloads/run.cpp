@@ -1,5 +1,5 @@
 // Puts program, memory, engine and machine together for one run.
-#include "run.hpp"
+#include "sources/workloads/run.hpp"
 
 #include <substrata/result.hpp>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <exception>
 
-#include "catalogue.hpp"
+#include "sources/workloads/catalogue.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine.hpp"
-#include "machine.hpp"
-#include "spec.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/machine.hpp"
+#include "sources/workloads/spec.hpp"
 #include "substrata/feed.h"
 #include "substrata/feed.hpp"
 

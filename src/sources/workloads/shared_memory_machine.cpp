@@ -1,5 +1,5 @@
 // Hands locks over in order, opens barriers, carries messages at fixed cost.
-#include "shared_memory_machine.hpp"
+#include "sources/workloads/shared_memory_machine.hpp"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine.hpp"
-#include "machine.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/machine.hpp"
 
 namespace substrata::workloads {
 

@@ -1,5 +1,5 @@
 // Parses specs and says what is wrong with bad ones.
-#include "spec.hpp"
+#include "sources/workloads/spec.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Switches stacks: seven registers on x86-64, ucontext elsewhere, with the sanitizers' marks around it.
-#include "stack.hpp"
+#include "sources/workloads/stack.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

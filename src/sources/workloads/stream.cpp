@@ -1,5 +1,5 @@
 // Connection, segments and credits of a stream.
-#include "stream.hpp"
+#include "sources/workloads/stream.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "process.hpp"
+#include "sources/workloads/process.hpp"
 
 namespace substrata::workloads {
 

@@ -1,9 +1,9 @@
 // Charges one cycle an operation.
-#include "trivial_machine.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 
 #include <algorithm>
 
-#include "random.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 

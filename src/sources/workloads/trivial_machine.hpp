@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "shared_memory_machine.hpp"
+#include "sources/workloads/shared_memory_machine.hpp"
 
 namespace substrata::workloads {
 

@@ -1,5 +1,5 @@
 // Arguments over CLI11, whose header is thereby compiled once.
-#include "arguments.hpp"
+#include "tools/arguments/arguments.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/nearest.hpp"
-#include "failing.hpp"
+#include "tools/arguments/failing.hpp"
 
 namespace substrata {
 namespace {

@@ -1,5 +1,5 @@
 // The handler of `new`, and a last look at standard output.
-#include "failing.hpp"
+#include "tools/arguments/failing.hpp"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Counts stages of packets by what they are and by length.
-#include "model_runs/idle_signature.hpp"
+#include "tools/model_runs/idle_signature.hpp"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "model_runs/myrinet_run.hpp"
+#include "tools/model_runs/myrinet_run.hpp"
 
 namespace substrata::model_runs {
 

@@ -1,5 +1,5 @@
 // Reads the log back: a line of JSON, then the operations as they lie in memory.
-#include "model_runs/message_log.hpp"
+#include "tools/model_runs/message_log.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi/cluster_log.hpp).
+// The messages of an MPI program as its ranks leave them for the modelled cluster (sources/mpi/cluster_log.hpp).
 #pragma once
 
 #include <substrata/myrinet.h>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mpi/cluster_log.hpp"
+#include "sources/mpi/cluster_log.hpp"
 
 namespace substrata::model_runs {
 

@@ -1,11 +1,11 @@
 // Runs of the modelled cluster, and what its monitor keeps of them.
-#include "myrinet_run.hpp"
+#include "tools/model_runs/myrinet_run.hpp"
 
 #include <substrata/result.hpp>
 
 #include <stdexcept>
 
-#include "workload_run.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 namespace substrata::model_runs {
 namespace {

@@ -1,5 +1,5 @@
 // Hands the log of all ranks to the Myrinet cluster, and asks for what came of it.
-#include "model_runs/offline_replay.hpp"
+#include "tools/model_runs/offline_replay.hpp"
 
 #include <substrata/result.hpp>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model_runs/message_log.hpp"
+#include "tools/model_runs/message_log.hpp"
 
 namespace substrata::model_runs {
 

@@ -1,5 +1,5 @@
 // What the cluster carried, as cluster.json and as tables and commands for gnuplot.
-#include "model_runs/replay_files.hpp"
+#include "tools/model_runs/replay_files.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
-#include "model_runs/offline_replay.hpp"
+#include "tools/model_runs/offline_replay.hpp"
 
 namespace substrata::model_runs {
 namespace {

@@ -1,11 +1,11 @@
 // Runs of a workload whose result must be right.
-#include "model_runs/workload_run.hpp"
+#include "tools/model_runs/workload_run.hpp"
 
 #include <substrata/result.hpp>
 
 #include <stdexcept>
 
-#include "terminal/progress.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::model_runs {
 

@@ -1,5 +1,5 @@
 // Numbers of regions, made times, rates and statistics.
-#include "joined_reports.hpp"
+#include "tools/papi_utilities/joined_reports.hpp"
 #include "base/parse.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The shared output and walks of the utilities, over papi.h alone.
-#include "listing.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 #include <sys/utsname.h>
 
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "arguments/failing.hpp"
+#include "tools/arguments/failing.hpp"
 
 namespace substrata::utilities {
 

@@ -1,8 +1,8 @@
 // papi_clockres: latency and resolution of the library's clocks.
 #include <cstdio>
 
-#include "listing.hpp"
-#include "timing.hpp"
+#include "tools/papi_utilities/listing.hpp"
+#include "tools/papi_utilities/timing.hpp"
 
 using namespace substrata::utilities;
 

@@ -1,8 +1,8 @@
 // papi_command_line: counts the events named on the command line over a piece of work.
 #include <cstdio>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

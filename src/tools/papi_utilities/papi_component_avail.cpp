@@ -1,8 +1,8 @@
 // papi_component_avail: the components, which of them are active, and why others are not.
 #include <cstdio>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
-#include "timing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
+#include "tools/papi_utilities/timing.hpp"
 
 using namespace substrata::utilities;
 

@@ -1,7 +1,7 @@
 // papi_error_codes: every error number with its text.
 #include <cstdio>
 
-#include "listing.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 int main() {
   substrata::utilities::start_library();

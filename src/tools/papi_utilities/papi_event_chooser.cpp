@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "listing.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

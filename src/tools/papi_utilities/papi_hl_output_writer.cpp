@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
-#include "joined_reports.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/joined_reports.hpp"
 
 namespace {
 

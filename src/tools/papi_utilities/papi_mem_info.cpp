@@ -1,7 +1,7 @@
 // papi_mem_info: the caches and translation buffers of the processor.
 #include <cstdio>
 
-#include "listing.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

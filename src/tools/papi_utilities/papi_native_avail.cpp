@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

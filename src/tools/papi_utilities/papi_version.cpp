@@ -1,7 +1,7 @@
 // papi_version: the version of the library.
 #include <cstdio>
 
-#include "listing.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 int main() {
   substrata::utilities::start_library();

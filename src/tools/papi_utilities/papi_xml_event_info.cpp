@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "arguments/arguments.hpp"
-#include "listing.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/papi_utilities/listing.hpp"
 
 using namespace substrata::utilities;
 

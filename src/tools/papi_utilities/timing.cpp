@@ -1,5 +1,5 @@
 // Durations: the sums over what was measured.
-#include "timing.hpp"
+#include "tools/papi_utilities/timing.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Walks the patterns of paths, follows each link below the root, and copies what it finds.
-#include "recorded_machines/saving.hpp"
+#include "tools/recorded_machines/saving.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

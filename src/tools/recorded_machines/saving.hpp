@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recorded_machines/scrubbing.hpp"
+#include "tools/recorded_machines/scrubbing.hpp"
 
 namespace substrata::machines {
 

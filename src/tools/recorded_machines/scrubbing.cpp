@@ -1,5 +1,5 @@
 // Finds addresses by their shape and names as whole words.
-#include "recorded_machines/scrubbing.hpp"
+#include "tools/recorded_machines/scrubbing.hpp"
 #include "base/environment.hpp"
 
 #include <pwd.h>

@@ -1,5 +1,5 @@
 // Writes and reads the lines of a recorded machine.
-#include "recorded_machines/text_form.hpp"
+#include "tools/recorded_machines/text_form.hpp"
 #include "base/parse.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The chart's scales, lines and words.
-#include "roofline/chart.hpp"
+#include "tools/roofline/chart.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "roofline/peaks.hpp"
-#include "roofline/points.hpp"
+#include "tools/roofline/peaks.hpp"
+#include "tools/roofline/points.hpp"
 
 namespace substrata::roofline {
 

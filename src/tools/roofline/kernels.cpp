@@ -1,5 +1,5 @@
 // One template, compiled for each instruction set; which one runs is decided at run time.
-#include "roofline/kernels.hpp"
+#include "tools/roofline/kernels.hpp"
 
 namespace substrata::roofline {
 namespace {

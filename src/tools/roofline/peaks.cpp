@@ -1,5 +1,5 @@
 // Threads on cores that repeat a loop for a stretch of time; the best of several stretches counts.
-#include "roofline/peaks.hpp"
+#include "tools/roofline/peaks.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 #include <system_error>
 #include <thread>
 
-#include "roofline/kernels.hpp"
+#include "tools/roofline/kernels.hpp"
 
 namespace substrata::roofline {
 namespace {

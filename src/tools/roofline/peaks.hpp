@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/machine.hpp"
+#include "recording/topology/machine.hpp"
 
 namespace substrata::roofline {
 

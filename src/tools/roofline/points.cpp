@@ -1,5 +1,5 @@
 // Names of published events as amounts of regions.
-#include "roofline/points.hpp"
+#include "tools/roofline/points.hpp"
 
 #include <strings.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roofline/peaks.hpp"
+#include "tools/roofline/peaks.hpp"
 
 namespace substrata::roofline {
 

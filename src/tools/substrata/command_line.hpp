@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
+#include "tools/arguments/arguments.hpp"
 
 namespace substrata::tool {
 

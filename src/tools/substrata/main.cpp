@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments/failing.hpp"
 #include "base/nearest.hpp"
-#include "commands.hpp"
-#include "sampler/child.hpp"
+#include "recording/sampler/child.hpp"
+#include "tools/arguments/failing.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace {
 

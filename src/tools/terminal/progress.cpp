@@ -1,5 +1,5 @@
 // The progress line: carriage return, text, and the rest of the line erased.
-#include "terminal/progress.hpp"
+#include "tools/terminal/progress.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // ECMA-48 sequences that all terminals of today know.
-#include "terminal/screen.hpp"
+#include "tools/terminal/screen.hpp"
 
 #include <langinfo.h>
 #include <poll.h>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/built_in.hpp"
+#include "core/registry/built_in.hpp"
 
 namespace substrata {
 namespace {

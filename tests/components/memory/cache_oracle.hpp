@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/cache_model.hpp"
+#include "models/cache/cache_model.hpp"
 
 namespace substrata::memory::test {
 

@@ -1,7 +1,7 @@
 // Qualified event names: every spelling of one request has one canonical name, every wrong one a message.
 #include <gtest/gtest.h>
 
-#include "counting/event_names.hpp"
+#include "models/counting/event_names.hpp"
 
 namespace substrata::counting {
 namespace {

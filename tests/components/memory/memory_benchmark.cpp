@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "cache/cache_model.hpp"
 #include "memory/cache_instrument.hpp"
+#include "models/cache/cache_model.hpp"
 
 namespace {
 

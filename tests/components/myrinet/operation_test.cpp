@@ -18,8 +18,8 @@
 
 #include "entry_points.hpp"
 #include "myrinet/machine.hpp"
+#include "sources/workloads/run.hpp"
 #include "support/opened_substrate.hpp"
-#include "workloads/run.hpp"
 
 namespace substrata::myrinet::test {
 namespace {

@@ -1,5 +1,5 @@
 // The shim's log of a rank, its setting, and the line before the operations in a file.
-#include "mpi/cluster_log.hpp"
+#include "sources/mpi/cluster_log.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/virtual_clock.hpp"
+#include "sources/mpi/virtual_clock.hpp"
 #include "support/decimal_comma.hpp"
 
 namespace substrata::mpi {

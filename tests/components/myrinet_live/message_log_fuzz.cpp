@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "model_runs/message_log.hpp"
+#include "tools/model_runs/message_log.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

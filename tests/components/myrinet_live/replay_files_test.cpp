@@ -1,5 +1,5 @@
 // The messages of an MPI program read back from their file, carried, and written as figures.
-#include "model_runs/replay_files.hpp"
+#include "tools/model_runs/replay_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model_runs/offline_replay.hpp"
 #include "support/temporary_folder.hpp"
+#include "tools/model_runs/offline_replay.hpp"
 
 namespace substrata::model_runs {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "numachine/machine.hpp"
 #include "numachine/sharing_report.hpp"
-#include "workloads/run.hpp"
+#include "sources/workloads/run.hpp"
 
 namespace substrata::numachine::test {
 

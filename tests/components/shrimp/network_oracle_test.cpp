@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "shrimp/network.hpp"
+#include "sources/workloads/engine.hpp"
 #include "support/slow_future.hpp"
-#include "workloads/engine.hpp"
 
 namespace substrata::shrimp::test {
 namespace {

@@ -1,6 +1,6 @@
 // The GPUs of the machine's description: eight of NVIDIA's from stand-ins for their driver's libraries, AMD's from a
 // tree made from the kernel's documentation.
-#include "system/accelerators.hpp"
+#include "core/system/accelerators.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

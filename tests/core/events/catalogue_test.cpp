@@ -1,10 +1,10 @@
 // One code space over all substrates: names, enumeration, presets that open, user events (PA-3, PA-4, PA-16,
 // PA-23).
-#include "events/catalogue.hpp"
+#include "core/events/catalogue.hpp"
 
 #include <set>
 
-#include "events/preset.hpp"
+#include "core/events/preset.hpp"
 #include "support/fake_substrates.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // Formulas of derived events against values worked out by hand.
-#include "events/derived.hpp"
+#include "core/events/derived.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "events/event_spec.hpp"
-#include "eventset/library.hpp"
+#include "core/events/event_spec.hpp"
+#include "core/eventset/library.hpp"
 
 namespace {
 

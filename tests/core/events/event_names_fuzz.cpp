@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace substrata;

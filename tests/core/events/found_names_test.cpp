@@ -1,5 +1,5 @@
 // Names that were found, looked up beside others that are added.
-#include "events/found_names.hpp"
+#include "core/events/found_names.hpp"
 
 #include <gtest/gtest.h>
 

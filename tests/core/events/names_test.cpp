@@ -1,9 +1,9 @@
 // Near names and the reader of user-defined events.
 #include <gtest/gtest.h>
 
-#include "events/event_spec.hpp"
-#include "events/near_names.hpp"
-#include "events/user_events.hpp"
+#include "core/events/event_spec.hpp"
+#include "core/events/near_names.hpp"
+#include "core/events/user_events.hpp"
 
 namespace {
 

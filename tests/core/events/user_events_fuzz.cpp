@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "events/user_events.hpp"
+#include "core/events/user_events.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace substrata;

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/system/timers.hpp"
 #include "support/smallest_substrate.hpp"
-#include "system/timers.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Eventsets: life, contents, measuring, options; return codes as observed on PAPI (PA-2, PA-10, PA-35).
-#include "eventset/event_set.hpp"
+#include "core/eventset/event_set.hpp"
 
 #include <unistd.h>
 

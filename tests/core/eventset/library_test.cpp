@@ -1,10 +1,10 @@
 // The library up and down, laziness, forks (PA-6, PA-35).
-#include "eventset/library.hpp"
+#include "core/eventset/library.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "eventset/options.hpp"
+#include "core/eventset/options.hpp"
 #include "support/fake_substrates.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // System information and timers against independent sources.
-#include "system/system_info.hpp"
+#include "core/system/system_info.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <ctime>
 #include <string>
 
-#include "system/amd_tlbs.hpp"
-#include "system/timers.hpp"
+#include "core/system/amd_tlbs.hpp"
+#include "core/system/timers.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Threads: any call first from any thread, registration, storage, locks (PA-42).
-#include "eventset/threads.hpp"
+#include "core/eventset/threads.hpp"
 
 #include <pthread.h>
 
@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "eventset/event_set_object.hpp"
-#include "eventset/thread_state.hpp"
+#include "core/eventset/event_set_object.hpp"
+#include "core/eventset/thread_state.hpp"
 #include "support/fake_substrates.hpp"
 
 namespace {

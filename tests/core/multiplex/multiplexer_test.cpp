@@ -14,12 +14,12 @@
 
 #include "base/clock.hpp"
 #include "base/table_of.hpp"
-#include "eventset/event_set.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
-#include "eventset/options.hpp"
-#include "eventset/overflow.hpp"
-#include "registry/built_in.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/eventset/options.hpp"
+#include "core/eventset/overflow.hpp"
+#include "core/registry/built_in.hpp"
 
 namespace {
 

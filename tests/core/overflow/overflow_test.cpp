@@ -1,5 +1,5 @@
 // Overflow on substrates whose values only the test moves (PA-22, PA-35).
-#include "eventset/overflow.hpp"
+#include "core/eventset/overflow.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "eventset/event_set.hpp"
-#include "eventset/options.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/options.hpp"
 #include "support/fake_substrates.hpp"
 #include "support/refused_call.hpp"
 

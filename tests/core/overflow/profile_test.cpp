@@ -1,5 +1,5 @@
 // Bucket arithmetic of profiles against a search through all buckets (PA-22).
-#include "overflow/profile.hpp"
+#include "core/overflow/profile.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "eventset/event_set.hpp"
-#include "eventset/library.hpp"
-#include "eventset/measure.hpp"
-#include "eventset/overflow.hpp"
-#include "registry/built_in.hpp"
+#include "core/eventset/event_set.hpp"
+#include "core/eventset/library.hpp"
+#include "core/eventset/measure.hpp"
+#include "core/eventset/overflow.hpp"
+#include "core/registry/built_in.hpp"
 #include "support/smallest_substrate.hpp"
 
 namespace {

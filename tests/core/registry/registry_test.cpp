@@ -1,5 +1,5 @@
 // Building tables from entry points, and the list of substrates (PA-1, PA-6, PA-40).
-#include "registry/registry.hpp"
+#include "core/registry/registry.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <string>
 
-#include "registry/table_builder.hpp"
+#include "core/registry/table_builder.hpp"
 #include "support/smallest_substrate.hpp"
 #include "support/temporary_folder.hpp"
 

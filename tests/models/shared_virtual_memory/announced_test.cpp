@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/catalogue.hpp"
+#include "sources/workloads/catalogue.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Shared virtual memory: every program is right on it, in both modes, under random networks, and what the
 // protocol sends is what the accesses call for.
-#include "shared_virtual_memory/svm_machine.hpp"
+#include "models/shared_virtual_memory/svm_machine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "shared_virtual_memory/plain_network.hpp"
-#include "shared_virtual_memory/plain_svm.hpp"
+#include "models/shared_virtual_memory/plain_network.hpp"
+#include "models/shared_virtual_memory/plain_svm.hpp"
+#include "sources/workloads/run.hpp"
 #include "sources/workloads/small_specs.hpp"
-#include "workloads/run.hpp"
 
 namespace substrata::svm {
 namespace {

@@ -1,5 +1,5 @@
 // The report of the high-level interface: its JSON, its place, and what becomes of older reports.
-#include "high_level/report.hpp"
+#include "papi/high_level/report.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <fcntl.h>

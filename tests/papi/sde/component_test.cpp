@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "libsde/tool_interface.h"
+#include "papi/sde/tool_interface.h"
 #include "sde_lib.h"
 #include "substrata/substrate.h"
 

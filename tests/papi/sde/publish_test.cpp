@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "libsde/tool_interface.h"
+#include "papi/sde/tool_interface.h"
 #include "sde_lib.h"
 #include "support/temporary_folder.hpp"
 

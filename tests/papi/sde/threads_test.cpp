@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "libsde/tool_interface.h"
+#include "papi/sde/tool_interface.h"
 #include "sde_lib.h"
 
 namespace {

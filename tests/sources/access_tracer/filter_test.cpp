@@ -1,5 +1,5 @@
 // The filters of the access tracer: what they take, and the messages for what they cannot read.
-#include "access_tracer/filter.hpp"
+#include "sources/access_tracer/filter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "access_tracer/symbols.hpp"
+#include "sources/access_tracer/symbols.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto found = substrata::access_tracer::read_elf_symbols(data, size);

@@ -1,5 +1,5 @@
 // ELF symbol tables: this program's own, and damaged files.
-#include "access_tracer/symbols.hpp"
+#include "sources/access_tracer/symbols.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Offsets of clocks from round trips, against the offset that the exchanges were made with.
-#include "mpi_exchange/clock_exchange.hpp"
+#include "sources/mpi/exchange/clock_exchange.hpp"
 
 #include <gtest/gtest.h>
 

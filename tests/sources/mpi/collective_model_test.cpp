@@ -1,5 +1,5 @@
 // The textbook algorithms of collective operations, for many numbers of ranks.
-#include "mpi/collective_model.hpp"
+#include "sources/mpi/collective_model.hpp"
 
 #include <gtest/gtest.h>
 

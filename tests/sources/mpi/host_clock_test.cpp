@@ -1,5 +1,5 @@
 // The shim's readings of this host's clocks, and its map that remembers the last question.
-#include "mpi/host_clock.hpp"
+#include "sources/mpi/host_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mpi/recent_map.hpp"
+#include "sources/mpi/recent_map.hpp"
 
 namespace substrata::mpi {
 namespace {

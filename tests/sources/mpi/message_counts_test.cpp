@@ -1,5 +1,5 @@
 // The sums of what a rank sent, and their JSON.
-#include "mpi/message_counts.hpp"
+#include "sources/mpi/message_counts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "mpi/message_counts.hpp"
-#include "mpi/section_marks.hpp"
+#include "sources/mpi/message_counts.hpp"
+#include "sources/mpi/section_marks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
 // Section marks in a program's output, and the names that are kept of them.
-#include "mpi/section_marks.hpp"
+#include "sources/mpi/section_marks.hpp"
 
 #include <gtest/gtest.h>
 

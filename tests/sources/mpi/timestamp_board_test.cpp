@@ -1,5 +1,5 @@
 // The senders' time stamps: each is found once, and one that has no space disturbs no other.
-#include "mpi/timestamp_board.hpp"
+#include "sources/mpi/timestamp_board.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "mpi/node_file.hpp"
+#include "sources/mpi/node_file.hpp"
 
 namespace substrata::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // A rank's virtual time, and the text form of its network model.
-#include "mpi/virtual_clock.hpp"
+#include "sources/mpi/virtual_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Sampled loads and stores: which event of a machine has them, what the kernel's records become, and that an Owl
 // capsule sees them. The records are in the kernel's form; where this kernel fills one itself its place is compared.
-#include "samples/memory_samples.hpp"
+#include "sources/samples/memory_samples.hpp"
 
 #include <gtest/gtest.h>
 #include <substrata/samples.h>

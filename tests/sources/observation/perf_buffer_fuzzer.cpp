@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "observation/perf_buffer.hpp"
-#include "observation/raw_samples.hpp"
+#include "sources/observation/perf_buffer.hpp"
+#include "sources/observation/raw_samples.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kEnds = 2 * sizeof(uint64_t);

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "observation/raw_samples.hpp"
+#include "sources/observation/raw_samples.hpp"
 
 namespace substrata::pages {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "observation/perf_buffer.hpp"
-#include "observation/waits.hpp"
+#include "sources/observation/perf_buffer.hpp"
+#include "sources/observation/waits.hpp"
 
 namespace substrata::pages {
 namespace {

@@ -1,5 +1,5 @@
 // The engine: order, waits, deadlocks and wrong programs, each reported in a message.
-#include "workloads/engine.hpp"
+#include "sources/workloads/engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/trivial_machine.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/catalogue.hpp"
-#include "workloads/engine.hpp"
-#include "workloads/trivial_machine.hpp"
+#include "sources/workloads/catalogue.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "small_specs.hpp"
-#include "workloads/catalogue.hpp"
-#include "workloads/run.hpp"
-#include "workloads/trivial_machine.hpp"
+#include "sources/workloads/catalogue.hpp"
+#include "sources/workloads/run.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/catalogue.hpp"
+#include "sources/workloads/catalogue.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using substrata::workloads::Values;

@@ -1,5 +1,5 @@
 // Specs: what is accepted, and what the errors say.
-#include "workloads/spec.hpp"
+#include "sources/workloads/spec.hpp"
 
 #include <gtest/gtest.h>
 

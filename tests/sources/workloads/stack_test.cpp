@@ -1,5 +1,5 @@
 // Stacks of their own: switching, deep calls, exceptions inside, many at once.
-#include "workloads/stack.hpp"
+#include "sources/workloads/stack.hpp"
 
 #include <gtest/gtest.h>
 

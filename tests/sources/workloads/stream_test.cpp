@@ -1,5 +1,5 @@
 // Streams between processes: order, ends, and what credits hold back.
-#include "workloads/stream.hpp"
+#include "sources/workloads/stream.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/engine.hpp"
-#include "workloads/trivial_machine.hpp"
+#include "sources/workloads/engine.hpp"
+#include "sources/workloads/trivial_machine.hpp"
 
 namespace substrata::workloads {
 namespace {

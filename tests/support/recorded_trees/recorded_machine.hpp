@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "recorded_machines/text_form.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
+#include "tools/recorded_machines/text_form.hpp"
 
 namespace substrata::testing {
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "joined_reports.hpp"
+#include "tools/papi_utilities/joined_reports.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace substrata::utilities;

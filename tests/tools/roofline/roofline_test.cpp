@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "roofline/chart.hpp"
-#include "roofline/kernels.hpp"
-#include "roofline/peaks.hpp"
-#include "roofline/points.hpp"
 #include "support/sanitized.hpp"
 #include "support/tool.hpp"
+#include "tools/roofline/chart.hpp"
+#include "tools/roofline/kernels.hpp"
+#include "tools/roofline/peaks.hpp"
+#include "tools/roofline/points.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "substrata_tool/serving/http_server.hpp"
+#include "tools/substrata/serving/http_server.hpp"
 
 namespace {
 

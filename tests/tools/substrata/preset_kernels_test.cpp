@@ -1,5 +1,5 @@
 // The loops against which check-presets holds the presets: counted by single steps, where no counter is needed.
-#include "preset_kernels.hpp"
+#include "tools/substrata/commands/preset_kernels.hpp"
 
 #include <gtest/gtest.h>
 #include <papi.h>

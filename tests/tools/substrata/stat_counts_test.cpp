@@ -1,8 +1,8 @@
 // Means of several runs, and counts split by place.
 #include <gtest/gtest.h>
 
-#include "substrata_tool/stat/counts.hpp"
-#include "substrata_tool/stat/printing.hpp"
+#include "tools/substrata/stat/counts.hpp"
+#include "tools/substrata/stat/printing.hpp"
 
 namespace {
 

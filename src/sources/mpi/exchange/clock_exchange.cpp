@@ -1,5 +1,5 @@
 // The shortest of some round trips.
-#include "clock_exchange.hpp"
+#include "sources/mpi/exchange/clock_exchange.hpp"
 
 #include <algorithm>
 #include <cstdio>

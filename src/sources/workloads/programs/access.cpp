@@ -1,8 +1,8 @@
 // Programs with one pattern of accesses each: stream, conflict, false sharing, hot-spot and pointer-chase.
 #include <utility>
 
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -7,8 +7,8 @@
 #include <complex>
 #include <numbers>
 
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

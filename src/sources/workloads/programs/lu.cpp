@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -2,8 +2,8 @@
 // over-relaxation on bands of rows, and the residual summed under a lock after each sweep.
 #include <cmath>
 
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

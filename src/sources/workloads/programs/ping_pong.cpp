@@ -1,6 +1,6 @@
 // Messages to and fro between pairs of processes, the microbenchmark of every network.
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

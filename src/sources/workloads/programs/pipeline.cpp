@@ -1,9 +1,9 @@
 // Bytes through all processes one after the other, each of which changes every byte: streams with credits.
 #include <algorithm>
 
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
-#include "workloads/stream.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
+#include "sources/workloads/stream.hpp"
 
 namespace substrata::workloads {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/catalogue.hpp"
+#include "sources/workloads/catalogue.hpp"
 
 namespace substrata::workloads {
 

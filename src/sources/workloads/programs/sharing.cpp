@@ -1,6 +1,6 @@
 // Programs with one pattern of sharing each: true sharing, migratory data, producer and consumers.
-#include "workloads/programs/programs.hpp"
-#include "workloads/random.hpp"
+#include "sources/workloads/programs/programs.hpp"
+#include "sources/workloads/random.hpp"
 
 namespace substrata::workloads {
 namespace {

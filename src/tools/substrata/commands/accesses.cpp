@@ -13,15 +13,15 @@
 #include <optional>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
 #include "base/command_output.hpp"
 #include "base/parse.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/run.hpp"
 #include "recording/text_report.hpp"
-#include "sampler/child.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/commands.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

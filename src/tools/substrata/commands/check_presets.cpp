@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
-#include "preset_kernels.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/preset_kernels.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

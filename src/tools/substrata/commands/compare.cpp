@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "recording/comparison.hpp"
 #include "recording/reader.hpp"
 #include "recording/timeline.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/output.hpp"
-#include "terminal/progress.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/output.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::tool {
 

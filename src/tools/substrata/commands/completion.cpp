@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "recording/reader.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/commands/reproduce.hpp"
-#include "substrata_tool/stat/metrics.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/reproduce.hpp"
+#include "tools/substrata/stat/metrics.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

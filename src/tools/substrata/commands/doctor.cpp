@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "arguments/arguments.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

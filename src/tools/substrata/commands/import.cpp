@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 

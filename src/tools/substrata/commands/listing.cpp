@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/glob.hpp"
-#include "sampler/event_spec.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
+#include "recording/sampler/event_spec.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

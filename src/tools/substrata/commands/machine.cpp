@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/environment.hpp"
-#include "recorded_machines/saving.hpp"
-#include "recorded_machines/text_form.hpp"
-#include "sampler/child.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/recorded_machines/saving.hpp"
+#include "tools/recorded_machines/text_form.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -1,5 +1,5 @@
 // The events that the user asked for, or those of the machine.
-#include "substrata_tool/commands/model_events.hpp"
+#include "tools/substrata/commands/model_events.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::tool {
 

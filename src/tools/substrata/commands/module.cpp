@@ -12,11 +12,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "arguments/arguments.hpp"
 #include "base/environment.hpp"
 #include "base/whole_file.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/commands/module_places.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/module_places.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -1,5 +1,5 @@
 // substrata module try: one module in capsules at five places that have nothing in common but transactions.
-#include "substrata_tool/commands/module_places.hpp"
+#include "tools/substrata/commands/module_places.hpp"
 
 #include <substrata/feed.h>
 #include <substrata/pages.h>
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

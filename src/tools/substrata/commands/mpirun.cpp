@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/environment.hpp"
-#include "model_runs/offline_replay.hpp"
-#include "sampler/child.hpp"
-#include "sampler/mpi_launching.hpp"
-#include "substrata_tool/commands.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/mpi_launching.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/model_runs/offline_replay.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

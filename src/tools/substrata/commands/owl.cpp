@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/environment.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
-#include "sampler/child.hpp"
-#include "sampler/mpi_launching.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/commands/model_events.hpp"
-#include "substrata_tool/commands/owl_observing.hpp"
-#include "substrata_tool/commands/owl_tables.hpp"
-#include "terminal/progress.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/mpi_launching.hpp"
+#include "recording/sampler/run.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/model_events.hpp"
+#include "tools/substrata/commands/owl_observing.hpp"
+#include "tools/substrata/commands/owl_tables.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

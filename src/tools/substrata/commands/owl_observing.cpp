@@ -1,5 +1,5 @@
 // Prepares a command for a query, and reads the files of its processes.
-#include "substrata_tool/commands/owl_observing.hpp"
+#include "tools/substrata/commands/owl_observing.hpp"
 
 #include <substrata/owl.h>
 
@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/nearest.hpp"
-#include "sampler/mpi_launching.hpp"
+#include "recording/sampler/mpi_launching.hpp"
 
 namespace substrata::tool {
 namespace {

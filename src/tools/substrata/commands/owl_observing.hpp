@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
-#include "substrata_tool/commands/owl_tables.hpp"
+#include "tools/substrata/commands/owl_tables.hpp"
 
 namespace substrata::tool {
 

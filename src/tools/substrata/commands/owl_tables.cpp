@@ -1,5 +1,5 @@
 // Joins rows of several processes, names instructions by their lines, and prints.
-#include "substrata_tool/commands/owl_tables.hpp"
+#include "tools/substrata/commands/owl_tables.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The kernels for x86-64 and arm64, and the table of what they prove.
-#include "preset_kernels.hpp"
+#include "tools/substrata/commands/preset_kernels.hpp"
 
 #include <papi.h>
 #include <sys/mman.h>

@@ -12,19 +12,19 @@
 #include <system_error>
 #include <utility>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "recording/placement.hpp"
 #include "recording/queries.hpp"
 #include "recording/reader.hpp"
-#include "sampler/child.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/mpi_launching.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/command_line.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/commands/owl_observing.hpp"
-#include "substrata_tool/commands/owl_tables.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/mpi_launching.hpp"
+#include "recording/sampler/run.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/command_line.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/owl_observing.hpp"
+#include "tools/substrata/commands/owl_tables.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "recording/exports.hpp"
@@ -17,9 +16,10 @@
 #include "recording/reduction.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/output.hpp"
-#include "terminal/progress.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/output.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::tool {
 namespace {

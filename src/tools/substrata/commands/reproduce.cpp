@@ -1,5 +1,5 @@
 // substrata reproduce: hands the command line to the program of the reproductions.
-#include "substrata_tool/commands/reproduce.hpp"
+#include "tools/substrata/commands/reproduce.hpp"
 
 #include <unistd.h>
 
@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
 #include "base/command_output.hpp"
 #include "base/parse.hpp"
-#include "substrata_tool/commands.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 namespace {

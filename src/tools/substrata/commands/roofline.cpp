@@ -16,22 +16,22 @@
 #include <system_error>
 #include <utility>
 
-#include "arguments/arguments.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/regions.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "recording/sampler/run.hpp"
 #include "recording/timeline.hpp"
-#include "roofline/chart.hpp"
-#include "roofline/peaks.hpp"
-#include "roofline/points.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/measuring.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/command_line.hpp"
-#include "substrata_tool/commands.hpp"
-#include "terminal/progress.hpp"
-#include "topology/machine.hpp"
+#include "recording/topology/machine.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/roofline/chart.hpp"
+#include "tools/roofline/peaks.hpp"
+#include "tools/roofline/points.hpp"
+#include "tools/substrata/command_line.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/terminal/progress.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

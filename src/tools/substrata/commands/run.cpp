@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
-#include "sampler/measuring.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/commands/model_events.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/commands/model_events.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

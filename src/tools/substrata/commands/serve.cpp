@@ -10,17 +10,17 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
 #include "recording/exports.hpp"
 #include "recording/openmetrics.hpp"
 #include "recording/reader.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/run.hpp"
+#include "recording/sampler/target.hpp"
 #include "recording/timeline.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/run.hpp"
-#include "sampler/target.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/serving/http_server.hpp"
-#include "substrata_tool/serving/live_page.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/serving/http_server.hpp"
+#include "tools/substrata/serving/live_page.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
-#include "model_runs/idle_signature.hpp"
-#include "model_runs/myrinet_run.hpp"
-#include "model_runs/offline_replay.hpp"
-#include "substrata_tool/commands.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/model_runs/idle_signature.hpp"
+#include "tools/model_runs/myrinet_run.hpp"
+#include "tools/model_runs/offline_replay.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -9,18 +9,18 @@
 #include <stdexcept>
 #include <utility>
 
-#include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
 #include "recording/placement.hpp"
-#include "sampler/live_events.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/command_line.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/stat/counts.hpp"
-#include "substrata_tool/stat/measure.hpp"
-#include "substrata_tool/stat/metrics.hpp"
-#include "substrata_tool/stat/printing.hpp"
+#include "recording/sampler/live_events.hpp"
+#include "recording/sampler/run.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/command_line.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/stat/counts.hpp"
+#include "tools/substrata/stat/measure.hpp"
+#include "tools/substrata/stat/metrics.hpp"
+#include "tools/substrata/stat/printing.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -14,17 +14,17 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "arguments/arguments.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/exports.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/run.hpp"
+#include "recording/sampler/target.hpp"
 #include "recording/text_report.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/run.hpp"
-#include "sampler/target.hpp"
-#include "substrata_tool/command_line.hpp"
-#include "substrata_tool/commands.hpp"
-#include "substrata_tool/watching/machine_view.hpp"
-#include "terminal/screen.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/command_line.hpp"
+#include "tools/substrata/commands.hpp"
+#include "tools/substrata/watching/machine_view.hpp"
+#include "tools/terminal/screen.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -8,18 +8,18 @@
 #include <set>
 #include <stdexcept>
 
-#include "arguments/arguments.hpp"
 #include "base/whole_file.hpp"
 #include "recording/placement.hpp"
 #include "recording/reader.hpp"
-#include "sampler/child.hpp"
-#include "sampler/measuring.hpp"
-#include "sampler/placement_watch.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/commands.hpp"
-#include "topology/drawing.hpp"
-#include "topology/machine.hpp"
-#include "topology/sensors.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/measuring.hpp"
+#include "recording/sampler/placement_watch.hpp"
+#include "recording/sampler/run.hpp"
+#include "recording/topology/drawing.hpp"
+#include "recording/topology/machine.hpp"
+#include "recording/topology/sensors.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
+#include "tools/arguments/arguments.hpp"
+#include "tools/substrata/commands.hpp"
 
 namespace substrata::tool {
 

@@ -1,5 +1,5 @@
 // The exchange of requests and replies, by libmicrohttpd, in the thread of the caller.
-#include "substrata_tool/serving/http_server.hpp"
+#include "tools/substrata/serving/http_server.hpp"
 #include "base/parse.hpp"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // The same page as that of a recording, without data of its own.
-#include "substrata_tool/serving/live_page.hpp"
+#include "tools/substrata/serving/live_page.hpp"
 
 #include <algorithm>
 #include <sstream>

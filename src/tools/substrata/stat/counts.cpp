@@ -1,5 +1,5 @@
 // Totals and mean levels of a record's series.
-#include "substrata_tool/stat/counts.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 #include <algorithm>
 #include <cmath>

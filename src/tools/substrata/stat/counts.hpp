@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "recording/sampler/sampler.hpp"
 #include "recording/timeline.hpp"
-#include "sampler/sampler.hpp"
 
 namespace substrata::tool {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include "substrata_tool/stat/printing.hpp"
+#include "tools/substrata/stat/printing.hpp"
 
 namespace substrata::tool {
 namespace {

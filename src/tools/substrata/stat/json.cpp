@@ -1,7 +1,7 @@
 // Counts as JSON.
 #include <nlohmann/json.hpp>
 
-#include "substrata_tool/stat/printing.hpp"
+#include "tools/substrata/stat/printing.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -15,12 +15,12 @@
 #include <system_error>
 
 #include "recording/memory_sink.hpp"
-#include "sampler/child.hpp"
-#include "sampler/descriptor.hpp"
-#include "sampler/event_spec.hpp"
-#include "sampler/machine.hpp"
-#include "sampler/target.hpp"
-#include "substrata_tool/stat/measure.hpp"
+#include "recording/sampler/child.hpp"
+#include "recording/sampler/descriptor.hpp"
+#include "recording/sampler/event_spec.hpp"
+#include "recording/sampler/machine.hpp"
+#include "recording/sampler/target.hpp"
+#include "tools/substrata/stat/measure.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -1,5 +1,5 @@
 // A run of the command, kept in memory.
-#include "substrata_tool/stat/measure.hpp"
+#include "tools/substrata/stat/measure.hpp"
 
 #include <memory>
 #include <stdexcept>

@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "sampler/live_events.hpp"
-#include "sampler/run.hpp"
-#include "substrata_tool/stat/counts.hpp"
+#include "recording/sampler/live_events.hpp"
+#include "recording/sampler/run.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 namespace substrata::tool {
 

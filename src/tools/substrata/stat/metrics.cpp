@@ -1,5 +1,5 @@
 // Binds metrics to events that open here, and to lines of counts.
-#include "substrata_tool/stat/metrics.hpp"
+#include "tools/substrata/stat/metrics.hpp"
 
 #include <papi.h>
 
@@ -9,7 +9,7 @@
 #include "base/environment.hpp"
 #include "base/glob.hpp"
 #include "metrics/evaluation.hpp"
-#include "sampler/measuring.hpp"
+#include "recording/sampler/measuring.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "metrics/library.hpp"
-#include "substrata_tool/stat/counts.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 namespace substrata::tool {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/parse.hpp"
-#include "substrata_tool/stat/counts.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "substrata_tool/stat/counts.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 namespace substrata::tool {
 

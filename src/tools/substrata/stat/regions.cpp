@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "substrata_tool/stat/counts.hpp"
+#include "tools/substrata/stat/counts.hpp"
 
 namespace substrata::tool {
 namespace {

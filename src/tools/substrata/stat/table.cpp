@@ -8,7 +8,7 @@
 
 #include "recording/base_unit.hpp"
 #include "recording/text_report.hpp"
-#include "substrata_tool/stat/printing.hpp"
+#include "tools/substrata/stat/printing.hpp"
 
 namespace substrata::tool {
 namespace {

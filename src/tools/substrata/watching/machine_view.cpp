@@ -1,5 +1,5 @@
 // Bars and blocks of processors, memory and load.
-#include "substrata_tool/watching/machine_view.hpp"
+#include "tools/substrata/watching/machine_view.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "base/environment.hpp"
 #include "recording/text_report.hpp"
-#include "terminal/screen.hpp"
+#include "tools/terminal/screen.hpp"
 
 namespace substrata::tool {
 namespace {

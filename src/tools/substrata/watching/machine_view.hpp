@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sampler/machine_state.hpp"
+#include "recording/sampler/machine_state.hpp"
 
 namespace substrata::tool {
 
