@@ -3,8 +3,8 @@
 #ifndef PAPI_PAPI_FUNCTIONS_H
 #define PAPI_PAPI_FUNCTIONS_H
 
-#include "papi/devices.h"
-#include "papi/structures.h"
+#include "devices.h"
+#include "structures.h"
 
 /* The library. PAPI_library_init takes PAPI_VER_CURRENT and returns it, or an error. */
 int PAPI_library_init(int version);

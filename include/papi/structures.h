@@ -3,7 +3,7 @@
 #ifndef PAPI_PAPI_STRUCTURES_H
 #define PAPI_PAPI_STRUCTURES_H
 
-#include "papi/constants.h"
+#include "constants.h"
 
 typedef unsigned long PAPI_thread_id_t;
 typedef void* vptr_t;

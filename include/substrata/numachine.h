@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "substrata/export.h"
-#include "substrata/feed.h"
+#include "export.h"
+#include "feed.h"
 
 #ifdef __cplusplus
 extern "C" {
