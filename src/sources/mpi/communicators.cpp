@@ -17,16 +17,16 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
 // The world's ranks of a group, -1 for ranks of another job.
 std::vector<int> world_ranks_of(MPI_Group group) {
   MPI_Group world;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  pmpi().Comm_group(MPI_COMM_WORLD, &world);
   int size = 0;
-  PMPI_Group_size(group, &size);
+  pmpi().Group_size(group, &size);
   std::vector<int> theirs(static_cast<size_t>(size));
   std::vector<int> mine(theirs.size());
   for (int i = 0; i < size; ++i) mine[static_cast<size_t>(i)] = i;
-  if (size > 0) PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data());
+  if (size > 0) pmpi().Group_translate_ranks(group, size, mine.data(), world, theirs.data());
   for (int& rank : theirs)
     if (rank == MPI_UNDEFINED) rank = -1;
-  PMPI_Group_free(&world);
+  pmpi().Group_free(&world);
   return theirs;
 }
 
@@ -36,14 +36,14 @@ Communicator describe_communicator(MPI_Comm comm) {
   Communicator out;
   int inter = 0;
   MPI_Group group;
-  PMPI_Comm_test_inter(comm, &inter);
-  PMPI_Comm_group(comm, &group);
+  pmpi().Comm_test_inter(comm, &inter);
+  pmpi().Comm_group(comm, &group);
   std::vector<int> members = world_ranks_of(group);
-  PMPI_Group_free(&group);
+  pmpi().Group_free(&group);
   if (inter) {
-    PMPI_Comm_remote_group(comm, &group);
+    pmpi().Comm_remote_group(comm, &group);
     out.world_ranks = world_ranks_of(group);
-    PMPI_Group_free(&group);
+    pmpi().Group_free(&group);
     // Both sides must come to the same number.
     members.insert(members.end(), out.world_ranks.begin(), out.world_ranks.end());
     std::sort(members.begin(), members.end());

@@ -146,7 +146,7 @@ int hook_del_comm(MPI_Comm comm) {
 bool hook_layer() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  PMPI_Get_library_version(version, &length);
+  pmpi().Get_library_version(version, &length);
   char wanted[32];
   std::snprintf(wanted, sizeof wanted, "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
   const char* forced = environment("SUBSTRATA_MPI_LEVEL");

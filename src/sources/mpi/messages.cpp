@@ -48,7 +48,7 @@ void publish(Shim& self, const client::feed::Publisher& publisher, Fill&& fill) 
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
   int size = 0;
-  PMPI_Type_size(type, &size);
+  pmpi().Type_size(type, &size);
   return count * static_cast<uint64_t>(size);
 }
 
@@ -204,7 +204,7 @@ void show_contents(const void* data, MPI_Comm comm, int to, size_t count, MPI_Da
   unharmed([&] {
     const std::lock_guard guard(self.lock);
     int integers = 0, addresses = 0, types = 0, combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     const uint64_t bytes = bytes_of(count, type);
     publish(self, publisher, [&](substrata_transaction& slot) {
       slot.time =
@@ -235,12 +235,12 @@ void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messag
 void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site) {
   if (!level_one()) return;
   int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
+  pmpi().Comm_test_inter(comm, &inter);
   if (inter) return;  // two groups: no textbook form
   int me = 0;
   int size = 1;
-  PMPI_Comm_rank(comm, &me);
-  PMPI_Comm_size(comm, &size);
+  pmpi().Comm_rank(comm, &me);
+  pmpi().Comm_size(comm, &size);
   called_collective(comm, expand(operation, me, size, root, bytes), sources_in(operation, me, size, root),
                     site);
 }

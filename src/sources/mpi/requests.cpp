@@ -23,7 +23,7 @@ void account_receive(Shim& self, const PostedReceive& receive, const MPI_Status&
     if (arrived(self, source, channel, ordinal, 0, receive.site)) return;
   }
   int bytes = 0;
-  if (PMPI_Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+  if (pmpi().Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
   arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
 }
 
@@ -179,7 +179,7 @@ void completed(MPI_Request request, const MPI_Status& status) {
     if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
     close_wildcard(self, receive);
     int given_up = 0;
-    PMPI_Test_cancelled(&status, &given_up);
+    pmpi().Test_cancelled(&status, &given_up);
     if (given_up)
       give_back(self, receive);
     else
@@ -192,8 +192,8 @@ void cancelled(MPI_Request request) {
   int done = 0;
   int given_up = 0;
   MPI_Status status;
-  if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || !done) return;
-  PMPI_Test_cancelled(&status, &given_up);
+  if (pmpi().Request_get_status(request, &done, &status) != MPI_SUCCESS || !done) return;
+  pmpi().Test_cancelled(&status, &given_up);
   if (!given_up) return;
   unharmed([&] {
     Shim& self = shim();

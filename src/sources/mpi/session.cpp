@@ -5,8 +5,6 @@
 // expanded by its textbook algorithm and marked modelled. Level 2, Open MPI of the series it was built for:
 // the messages of the point-to-point layer, also those of collectives. Each call goes on to the next
 // definition in the process, so that other tools keep working. Polls are not recorded.
-#include <link.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,27 +24,6 @@
 
 namespace substrata::mpi {
 namespace {
-
-#ifdef OPEN_MPI
-constexpr const char* kLibrary = "libmpi.so.40";
-#else
-constexpr const char* kLibrary = "libmpich.so.12";
-#endif
-
-bool right_library_loaded() {
-  static const bool loaded = [] {
-    bool found = false;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* out) -> int {
-          if (info->dlpi_name != nullptr && std::strstr(info->dlpi_name, kLibrary) != nullptr)
-            *static_cast<bool*>(out) = true;
-          return 0;
-        },
-        &found);
-    return found;
-  }();
-  return loaded;
-}
 
 // The settings of time; rank 0 reports those that cannot be obeyed.
 void read_settings(Shim& self) {
@@ -72,15 +49,15 @@ void open_stamps(Shim& self) {
   self.arrivals.stamps = TimestampBoard(memory.at, self.ranks);
   self.arrivals.has_stamps = memory.has_own;
   if (memory.has_own) self.arrivals.stamps.open_inbox(self.rank);
-  PMPI_Barrier(MPI_COMM_WORLD);
+  pmpi().Barrier(MPI_COMM_WORLD);
 }
 
 // After MPI_Init.
 void begin() {
-  if (!right_library_loaded()) return;
+  if (!find_library()) return;
   Shim& self = shim();
-  PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+  pmpi().Comm_rank(MPI_COMM_WORLD, &self.rank);
+  pmpi().Comm_size(MPI_COMM_WORLD, &self.ranks);
   const bool able = unharmed(
       [&] {
         self.counts = MessageCounts(self.ranks);
@@ -99,7 +76,7 @@ void begin() {
   begin_cluster(self);
   self.level = hook_layer() ? 2 : 1;
   int threads = MPI_THREAD_MULTIPLE;
-  PMPI_Query_thread(&threads);
+  pmpi().Query_thread(&threads);
   self.lock.need(threads == MPI_THREAD_MULTIPLE);
   Requests& requests = self.requests;
   requests.may_test_quickly = !self.lock.is_needed() && find_quick_tests();
@@ -138,12 +115,12 @@ void end() {
 using namespace substrata::mpi;
 
 // clang-format off
-CALL(Init, (int* argc, char*** argv), (argc, argv), {
+EACH(Init, FirstCall, (int* argc, char*** argv), (argc, argv), {
   const int result = original(argc, argv);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;
 })
-CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
+EACH(Init_thread, FirstCall, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
   const int result = original(argc, argv, required, provided);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;
