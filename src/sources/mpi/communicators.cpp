@@ -36,8 +36,9 @@ Communicator describe_communicator(MPI_Comm comm) {
   Communicator out;
   int inter = 0;
   MPI_Group group;
-  pmpi().Comm_test_inter(comm, &inter);
-  pmpi().Comm_group(comm, &group);
+  // The program's handle may be none: its own call reports that.
+  if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi().Comm_group(comm, &group) != MPI_SUCCESS)
+    return out;
   std::vector<int> members = world_ranks_of(group);
   pmpi().Group_free(&group);
   if (inter) {
@@ -63,7 +64,7 @@ void Channels::open(int ranks) {
 void Channels::made(MPI_Comm comm, Communicator communicator) {
   // Of communicators with the same ranks, each is another one; all members make them in the same order.
   communicator.id = mixed(communicator.id, ++made_of_group_[communicator.id]);
-  communicators_[comm] = std::move(communicator);
+  communicators_[comm] = std::make_shared<Communicator>(std::move(communicator));
 }
 
 void communicator_made(MPI_Comm comm, MPI_Comm like) {
@@ -74,6 +75,14 @@ void communicator_made(MPI_Comm comm, MPI_Comm like) {
     const std::lock_guard guard(self.lock);
     self.channels.made(comm, std::move(made));
   });
+}
+
+void communicator_given_up(MPI_Comm comm) {
+  Shim& self = shim();
+  if (comm == MPI_COMM_NULL) return;
+  if (self.level != 2) return communicator_freed(comm);
+  const std::lock_guard guard(self.lock);
+  self.channels.communicator(comm);
 }
 
 void communicator_freed(MPI_Comm comm) {

@@ -40,7 +40,7 @@ PointToPointLayer* layer = nullptr;
 PointToPointLayer original;
 
 struct Persistent {
-  MPI_Comm comm;
+  CommunicatorRecord among;
   int peer;
   int tag;
   uint64_t bytes;
@@ -51,10 +51,11 @@ std::unordered_map<Request, Persistent>& persistent() {
   return *one;
 }
 
-void keep(Request request, const Persistent& one) {
+void keep(Request request, MPI_Comm comm, int peer, int tag, uint64_t bytes, bool sends) {
   unharmed([&] {
-    const std::lock_guard guard(shim().lock);
-    persistent()[request] = one;
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    if (self.counting) persistent()[request] = {self.channels.communicator(comm), peer, tag, bytes, sends};
   });
 }
 
@@ -67,7 +68,7 @@ void account_real(MPI_Comm comm, int to, uint64_t bytes, int tag) {
   unharmed([&] {
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
-    if (self.counting) account(self, comm, to, bytes, tag, flags_of(tag), site);
+    if (self.counting) account(self, *self.channels.communicator(comm), to, bytes, tag, flags_of(tag), site);
   });
 }
 void await_real(MPI_Comm comm, int from, int tag) {
@@ -76,7 +77,8 @@ void await_real(MPI_Comm comm, int from, int tag) {
   unharmed([&] {
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
-    if (self.counting) await(self, comm, from, tag, SUBSTRATA_FLAG_COLLECTIVE, site);
+    if (self.counting)
+      await(self, *self.channels.communicator(comm), from, tag, SUBSTRATA_FLAG_COLLECTIVE, site);
   });
 }
 
@@ -92,7 +94,7 @@ int hook_isend(const void* data, size_t count, MPI_Datatype type, int to, int ta
 int hook_isend_init(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode,
                     MPI_Comm comm, Request* request) {
   const int result = original.isend_init(data, count, type, to, tag, mode, comm, request);
-  if (result == MPI_SUCCESS) keep(*request, {comm, to, tag, bytes_of(count, type), true});
+  if (result == MPI_SUCCESS) keep(*request, comm, to, tag, bytes_of(count, type), true);
   return result;
 }
 int hook_recv(void* data, size_t count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
@@ -115,7 +117,7 @@ int hook_irecv(void* data, size_t count, MPI_Datatype type, int from, int tag, M
 int hook_irecv_init(void* data, size_t count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                     Request* request) {
   const int result = original.irecv_init(data, count, type, from, tag, comm, request);
-  if (result == MPI_SUCCESS) keep(*request, {comm, from, tag, 0, false});
+  if (result == MPI_SUCCESS) keep(*request, comm, from, tag, 0, false);
   return result;
 }
 int hook_start(size_t count, Request* requests) {
@@ -129,9 +131,9 @@ int hook_start(size_t count, Request* requests) {
       const Persistent& one = found->second;
       if (!is_collective(one.tag)) continue;  // MPI_Start starts those of the program, and is seen itself
       if (one.sends)
-        account(self, one.comm, one.peer, one.bytes, one.tag, flags_of(one.tag), site);
+        account(self, *one.among, one.peer, one.bytes, one.tag, flags_of(one.tag), site);
       else
-        await(self, one.comm, one.peer, one.tag, SUBSTRATA_FLAG_COLLECTIVE, site);
+        await(self, *one.among, one.peer, one.tag, SUBSTRATA_FLAG_COLLECTIVE, site);
     }
   });
   return original.start(count, requests);

@@ -96,6 +96,17 @@ TEST_P(MpiGuest, AProgramWithoutMpiThatBindsAllSymbolsAtOnceGoesOn) {
   EXPECT_EQ(ran.out, "whole\n");
 }
 
+// The shim asked the MPI library about handles that were none any more.
+TEST_P(MpiGuest, OperationsCompleteWhoseHandlesAreFreedWhileTheyArePending) {
+  build("freed_in_use.c", "program");
+  for (const char* kind :
+       {"communicator", "any-source", "datatype", "persistent", "probed", "request", "window-and-group"})
+    for (const char* level : {"1", "2"}) {
+      SCOPED_TRACE(std::string(kind) + " at level " + level);
+      expect_whole((folder_ / "program") + " " + kind, 2, setting("SUBSTRATA_MPI_LEVEL", level));
+    }
+}
+
 // Debian's module for Python is built for Open MPI.
 TEST_F(MpiShim, APythonProgramIsCounted) {
   if (!is_there("mpirun.openmpi") || run("/usr/bin/python3 -c 'import mpi4py.MPI'").status != 0)
