@@ -13,7 +13,7 @@
   one(Comm_get_parent) one(Comm_group) one(Comm_rank) one(Comm_remote_group) one(Comm_size)                   \
   one(Comm_test_inter) one(Get_count) one(Get_library_version) one(Group_free) one(Group_size)                \
   one(Group_translate_ranks) one(Irecv) one(Isend) one(Query_thread) one(Recv) one(Recv_init) one(Reduce)     \
-  one(Request_free) one(Request_get_status) one(Send) one(Send_init) one(Start) one(Test_cancelled)           \
+  one(Request_free) one(Request_get_status) one(Send) one(Send_init) one(Test_cancelled)           \
   one(Type_get_envelope) one(Type_size) one(Wait)
 #ifdef OPEN_MPI
 #define SUBSTRATA_MPI_OBJECTS(one)                                                                            \
