@@ -15,7 +15,7 @@ void name_job(Shim& self) {
   pmpi().Comm_get_parent(&parent);
   if (parent == MPI_COMM_NULL) return;
   self.spawned_as = getpid();
-  pmpi().Bcast(&self.spawned_as, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  if (self.together) pmpi().Bcast(&self.spawned_as, 1, MPI_LONG, 0, MPI_COMM_WORLD);
 }
 
 std::string output_path(const Shim& self, const char* variable) {

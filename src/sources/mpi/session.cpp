@@ -5,6 +5,7 @@
 // expanded by its textbook algorithm and marked modelled. Level 2, Open MPI of the series it was built for:
 // the messages of the point-to-point layer, also those of collectives. Each call goes on to the next
 // definition in the process, so that other tools keep working. Polls are not recorded.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,12 +53,36 @@ void open_stamps(Shim& self) {
   pmpi().Barrier(MPI_COMM_WORLD);
 }
 
+// How long MPI_Init may return earlier in this rank than in another one calls it.
+constexpr std::chrono::seconds kLimit{1};
+
+// Whether the ranks may do something together. The user may vouch for ranks that do not know of each other.
+bool is_every_rank_here(Shim& self) {
+  const char* const vouched = environment("SUBSTRATA_MPI_EVERY_RANK");
+  if (vouched != nullptr && std::strcmp(vouched, "1") == 0) return true;
+  if (self.presence.all_there(self.ranks, kLimit)) return true;
+  const bool wanted = environment("SUBSTRATA_MPI_SUMMARY") != nullptr ||
+                      environment("SUBSTRATA_MPI_TRACE") != nullptr ||
+                      environment("SUBSTRATA_MPI_CLUSTER") != nullptr;
+  if (wanted && (self.presence.is_speaker() || self.rank == 0))
+    std::fprintf(
+        stderr,
+        "substrata MPI shim: %d of %d ranks are known to have the shim; no summary, latencies and cluster "
+        "(SUBSTRATA_MPI_EVERY_RANK=1 if all have it)\n",
+        self.presence.present(), self.ranks);
+  return false;
+}
+
+// Before MPI_Init.
+void announce() { shim().presence.announce(job_place()); }
+
 // After MPI_Init.
 void begin() {
   if (!find_library()) return;
   Shim& self = shim();
   pmpi().Comm_rank(MPI_COMM_WORLD, &self.rank);
   pmpi().Comm_size(MPI_COMM_WORLD, &self.ranks);
+  self.together = is_every_rank_here(self);
   const bool able = unharmed(
       [&] {
         self.counts = MessageCounts(self.ranks);
@@ -66,14 +91,18 @@ void begin() {
         return true;
       },
       false);
-  if (!all_agree(able)) return;
+  if (!(self.together ? all_agree(able) : able)) return;
   name_job(self);
-  self.phases.share(self);
-  open_stamps(self);
+  if (self.together) {
+    self.phases.share(self);
+    open_stamps(self);
+  }
   unharmed([&] { open_publishing(self); });  // by itself: the others wait for what follows
   self.status.find();
-  measure_clocks(self);
-  begin_cluster(self);
+  if (self.together) {
+    measure_clocks(self);
+    begin_cluster(self);
+  }
   self.level = hook_layer() ? 2 : 1;
   int threads = MPI_THREAD_MULTIPLE;
   pmpi().Query_thread(&threads);
@@ -103,10 +132,12 @@ void end() {
     self.requests.may_test_quickly = false;
   }
   if (self.level == 2) unhook_layer();
-  measure_clocks(self);
-  write_summary(self);
+  if (self.together) {
+    measure_clocks(self);
+    write_summary(self);
+  }
   close_publishing(self.publishing);
-  end_cluster(self);
+  if (self.together) end_cluster(self);
 }
 
 }  // namespace
@@ -116,11 +147,13 @@ using namespace substrata::mpi;
 
 // clang-format off
 EACH(Init, FirstCall, (int* argc, char*** argv), (argc, argv), {
+  unharmed(announce);
   const int result = original(argc, argv);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;
 })
 EACH(Init_thread, FirstCall, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
+  unharmed(announce);
   const int result = original(argc, argv, required, provided);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;

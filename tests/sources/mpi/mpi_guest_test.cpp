@@ -107,6 +107,67 @@ TEST_P(MpiGuest, OperationsCompleteWhoseHandlesAreFreedWhileTheyArePending) {
     }
 }
 
+// The shim's own collective operations met those of the program in the ranks that do not have it: it hanged.
+TEST_P(MpiGuest, AJobEndsOfWhichOneProgramHasNoShim) {
+  build("together.c", "program");
+  const std::string program = folder_ / "program";
+  const Ran ran = start("-n 1 " + preload() + summary() + program + " : -n 2 " + program);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_EQ(count_of("whole", ran.out), 3u) << ran.out;
+  EXPECT_EQ(count_of("1 of 3 ranks", ran.out), 1u) << ran.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "summary.json"));
+}
+
+TEST_P(MpiGuest, AJobEndsWhoseSecondProgramAloneHasTheShim) {
+  build("together.c", "program");
+  const std::string program = folder_ / "program";
+  const Ran ran = start("-n 1 " + program + " : -n 2 " + preload() + summary() + program);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_EQ(count_of("whole", ran.out), 3u) << ran.out;
+  EXPECT_EQ(count_of("2 of 3 ranks", ran.out), 1u) << ran.out;
+}
+
+TEST_P(MpiGuest, AJobEndsWhoseRanksAreStartedWithoutTheirPreloads) {
+  build("together.c", "program");
+  std::ofstream(folder_ / "wrapper")
+      << "#!/bin/sh\n[ \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" = 1 ] && unset LD_PRELOAD\n"
+      << "exec \"$@\"\n";
+  std::filesystem::permissions(folder_ / "wrapper", std::filesystem::perms::owner_all);
+  expect_whole((folder_ / "wrapper") + " " + (folder_ / "program"), 3);
+}
+
+TEST_P(MpiGuest, AJobOfSeveralProgramsThatAllHaveTheShimIsCounted) {
+  build("together.c", "program");
+  const std::string words = preload() + summary() + (folder_ / "program");
+  const Ran ran = start("-n 1 " + words + " : -n 2 " + words);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_EQ(count_of("ranks are known", ran.out), 0u) << ran.out;
+  std::ifstream stream(folder_ / "summary.json");
+  summary_ = Json::parse(stream, nullptr, false);
+  ASSERT_TRUE(summary_.is_object()) << ran.out;
+  EXPECT_EQ(summary_["ranks"].size(), 3u);
+}
+
+// One program of the two had no shim.
+TEST_P(MpiGuest, SubstrataMpirunHandsTheShimToEachOfSeveralPrograms) {
+  build("together.c", "program");
+  const std::string program = folder_ / "program", file = folder_ / "summary.json";
+  const std::string options = is_mpich() ? "" : "--allow-run-as-root --oversubscribe ";
+  const Ran ran = run("OMPI_MCA_mpi_yield_when_idle=1 timeout 60 " SUBSTRATA_BUILD_DIR
+                      "/bin/substrata mpirun --summary " +
+                      file + " " + options + "-n 1 " + program + " : -n 1 " + program);
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  std::ifstream stream(file);
+  summary_ = Json::parse(stream, nullptr, false);
+  ASSERT_TRUE(summary_.is_object()) << ran.out;
+  EXPECT_EQ(summary_["ranks"].size(), 2u);
+}
+
+TEST_P(MpiGuest, AProgramThatUsesSessionsOnlyGoesOn) {
+  build("sessions.c", "program");
+  expect_whole(folder_ / "program", 2);
+}
+
 // Debian's module for Python is built for Open MPI.
 TEST_F(MpiShim, APythonProgramIsCounted) {
   if (!is_there("mpirun.openmpi") || run("/usr/bin/python3 -c 'import mpi4py.MPI'").status != 0)
