@@ -85,7 +85,7 @@ constexpr ShimSetting kSettings[] = {
     {"--summary", "SUBSTRATA_MPI_SUMMARY", true},  {"--trace", "SUBSTRATA_MPI_TRACE", true},
     {"--cluster", "SUBSTRATA_MPI_CLUSTER", false}, {"--out", "SUBSTRATA_MPI_CLUSTER_OUT", true},
     {"--network", "SUBSTRATA_MPI_NETWORK", false}, {nullptr, "SUBSTRATA_MPI_LEVEL", false},
-    {nullptr, "SUBSTRATA_MPI_TIME", false}};
+    {nullptr, "SUBSTRATA_MPI_TIME", false},        {nullptr, "SUBSTRATA_MPI_EVERY_RANK", false}};
 
 }  // namespace
 
@@ -138,17 +138,23 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
   std::string preload = find_shim(mpi).string();
   if (const char* others = environment("LD_PRELOAD"); others != nullptr && others[0] != '\0')
     preload += std::string(":") + others;
-  std::vector<std::string> command = {launcher.string()};
+  std::vector<std::string> settings;
   const auto set = [&](const std::string& name, const std::string& value) {
     if (mpi == Mpi::kOpenMpi)
-      command.insert(command.end(), {"-x", name + "=" + value});
+      settings.insert(settings.end(), {"-x", name + "=" + value});
     else
-      command.insert(command.end(), {"-genv", name, value});
+      settings.insert(settings.end(), {"-genv", name, value});
   };
   set("LD_PRELOAD", preload);
   for (const ShimSetting& setting : kSettings)
     if (const char* value = environment(setting.variable); value != nullptr) set(setting.variable, value);
-  command.insert(command.end(), words.begin(), words.end());
+  std::vector<std::string> command = {launcher.string()};
+  command.insert(command.end(), settings.begin(), settings.end());
+  for (const std::string& word : words) {
+    command.push_back(word);
+    // Open MPI's setting holds for one program of several; MPICH's for all.
+    if (word == ":" && mpi == Mpi::kOpenMpi) command.insert(command.end(), settings.begin(), settings.end());
+  }
   return command;
 }
 

@@ -14,20 +14,6 @@ namespace {
 
 inline constinit thread_local bool inside_blas = false;
 
-// The next definition; of a library that was loaded with a scope of its own (a module of Python's), the one that its
-// caller would have found.
-template <typename Function>
-Function* next_or_callers(const char* name, void* site) {
-  if (Function* const found = next<Function>(name)) return found;
-  Dl_info caller{};
-  if (dladdr(site, &caller) == 0) return nullptr;
-  void* const library = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  auto* const found = reinterpret_cast<Function*>(dlsym(library, name));
-  dlclose(library);  // its caller keeps it
-  return found;
-}
-
 template <typename Call>
 void counted(BlasFunction function, double operations, const Call& call) {
   Shim& self = shim();
@@ -57,7 +43,9 @@ using namespace substrata::mpi;
 // clang-format off
 #define BLAS(name, function, operations, parameters, arguments)                          \
   EXPORT void name parameters {                                                          \
-    static auto* const original = next_or_callers<void parameters>(#name, __builtin_return_address(0)); \
+    static constinit Next<void parameters> next_one(#name);                              \
+    auto* const original = next_one.get(__builtin_return_address(0));                    \
+    if (original == nullptr) return;                                                     \
     counted(BlasFunction::function, operations, [&] { original arguments; });            \
   }
 // cblas.h: 101 is row-major, 141 the left side; alpha and beta of a complex product are pointers.

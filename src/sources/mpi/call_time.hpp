@@ -93,6 +93,7 @@ class Poll {
   }
   Poll(const Poll&) = delete;
   Poll& operator=(const Poll&) = delete;
+  static bool inside() { return Call::inside(); }
   ~Poll() {
     --this_thread.depth;
     if (stands_for_ != 0 || this_thread.has_noticed) end();

@@ -149,14 +149,14 @@ bool follow_own(Shim& self, const char* text) {
 void begin_cluster(Shim& self) {
   const char* const text = environment("SUBSTRATA_MPI_CLUSTER");
   int wanted = self.rank == 0 && unharmed([&] { return wants_cluster(self, text); }, false) ? 1 : 0;
-  PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  pmpi().Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (wanted == 0) return;
   if (!all_agree(unharmed([&] { return follow_own(self, text); }, false))) {
     self.cluster.following.end();
     return;
   }
   int kept = unharmed([&] { return output_path(self, kFolder).empty(); }, true) ? 0 : 1;
-  PMPI_Bcast(&kept, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  pmpi().Bcast(&kept, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (kept != 0) self.cluster.log.open(self.rank);
 }
 
@@ -169,7 +169,7 @@ void end_cluster(Shim& self) {
                                mine.to_itself_bytes, mine.left_out, mine.left_out_bytes};
   constexpr int kSums = 6;
   unsigned long sums[kSums] = {};
-  PMPI_Reduce(own, sums, kSums, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  pmpi().Reduce(own, sums, kSums, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   // In front of the names, how many operations there are. A rank gives up before the others wait for it, or not.
   std::string about;
   PhaseNumbers phases;

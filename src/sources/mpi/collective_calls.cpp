@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "sources/mpi/messages.hpp"
+#include "sources/mpi/mpi_library.hpp"
 #include "sources/mpi/wrap.hpp"
 
 namespace substrata::mpi {
@@ -16,10 +17,10 @@ Place place_in(MPI_Comm comm) {
   Place out;
   if (!level_one()) return out;
   int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
+  pmpi().Comm_test_inter(comm, &inter);
   if (inter) return out;
-  PMPI_Comm_rank(comm, &out.me);
-  PMPI_Comm_size(comm, &out.size);
+  pmpi().Comm_rank(comm, &out.me);
+  pmpi().Comm_size(comm, &out.size);
   out.usable = true;
   return out;
 }

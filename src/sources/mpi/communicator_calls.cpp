@@ -49,6 +49,6 @@ DUPLICATES(Comm_idup, (MPI_Comm comm, MPI_Comm* out, MPI_Request* request), (com
 DUPLICATES(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* out, MPI_Request* request),
            (comm, info, out, request))
 #endif
-CALL_AFTER(Comm_free, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_freed(*comm))
-CALL_AFTER(Comm_disconnect, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_freed(*comm))
+CALL_AFTER(Comm_free, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_given_up(*comm))
+CALL_AFTER(Comm_disconnect, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_given_up(*comm))
 // clang-format on

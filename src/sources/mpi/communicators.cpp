@@ -17,16 +17,16 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
 // The world's ranks of a group, -1 for ranks of another job.
 std::vector<int> world_ranks_of(MPI_Group group) {
   MPI_Group world;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  pmpi().Comm_group(MPI_COMM_WORLD, &world);
   int size = 0;
-  PMPI_Group_size(group, &size);
+  pmpi().Group_size(group, &size);
   std::vector<int> theirs(static_cast<size_t>(size));
   std::vector<int> mine(theirs.size());
   for (int i = 0; i < size; ++i) mine[static_cast<size_t>(i)] = i;
-  if (size > 0) PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data());
+  if (size > 0) pmpi().Group_translate_ranks(group, size, mine.data(), world, theirs.data());
   for (int& rank : theirs)
     if (rank == MPI_UNDEFINED) rank = -1;
-  PMPI_Group_free(&world);
+  pmpi().Group_free(&world);
   return theirs;
 }
 
@@ -36,14 +36,15 @@ Communicator describe_communicator(MPI_Comm comm) {
   Communicator out;
   int inter = 0;
   MPI_Group group;
-  PMPI_Comm_test_inter(comm, &inter);
-  PMPI_Comm_group(comm, &group);
+  // The program's handle may be none: its own call reports that.
+  if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi().Comm_group(comm, &group) != MPI_SUCCESS)
+    return out;
   std::vector<int> members = world_ranks_of(group);
-  PMPI_Group_free(&group);
+  pmpi().Group_free(&group);
   if (inter) {
-    PMPI_Comm_remote_group(comm, &group);
+    pmpi().Comm_remote_group(comm, &group);
     out.world_ranks = world_ranks_of(group);
-    PMPI_Group_free(&group);
+    pmpi().Group_free(&group);
     // Both sides must come to the same number.
     members.insert(members.end(), out.world_ranks.begin(), out.world_ranks.end());
     std::sort(members.begin(), members.end());
@@ -63,7 +64,7 @@ void Channels::open(int ranks) {
 void Channels::made(MPI_Comm comm, Communicator communicator) {
   // Of communicators with the same ranks, each is another one; all members make them in the same order.
   communicator.id = mixed(communicator.id, ++made_of_group_[communicator.id]);
-  communicators_[comm] = std::move(communicator);
+  communicators_[comm] = std::make_shared<Communicator>(std::move(communicator));
 }
 
 void communicator_made(MPI_Comm comm, MPI_Comm like) {
@@ -74,6 +75,14 @@ void communicator_made(MPI_Comm comm, MPI_Comm like) {
     const std::lock_guard guard(self.lock);
     self.channels.made(comm, std::move(made));
   });
+}
+
+void communicator_given_up(MPI_Comm comm) {
+  Shim& self = shim();
+  if (comm == MPI_COMM_NULL) return;
+  if (self.level != 2) return communicator_freed(comm);
+  const std::lock_guard guard(self.lock);
+  self.channels.communicator(comm);
 }
 
 void communicator_freed(MPI_Comm comm) {

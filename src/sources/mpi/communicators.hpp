@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ struct Communicator {
   uint64_t id = 0;
   uint32_t collectives = 0;  // collective operations that it has begun, while they are numbered
 };
+// Counted: an operation may still be pending when the program frees its communicator. Its handle is asked for in calls
+// that the program passes it to, and in none after them.
+using CommunicatorRecord = std::shared_ptr<Communicator>;
 // Asks the MPI library.
 Communicator describe_communicator(MPI_Comm comm);
 // -1: of another job, or no such rank.
@@ -38,16 +42,15 @@ inline uint64_t collective_number(const Communicator& comm, uint32_t ordinal) {
 class Channels {
  public:
   void open(int ranks);
-  // Valid until it is freed.
-  const Communicator& communicator(MPI_Comm comm) {
-    Communicator& one = communicators_[comm];
-    if (one.id == 0) one = describe_communicator(comm);
+  // Not null. Throws where no memory is left. The reference is valid until the next call of a member.
+  const CommunicatorRecord& communicator(MPI_Comm comm) {
+    CommunicatorRecord& one = communicators_[comm];
+    if (one == nullptr) one = std::make_shared<Communicator>(describe_communicator(comm));
     return one;
   }
   // The number of its next collective operation, the same in all its members; not 0.
   uint64_t begin_collective(MPI_Comm comm) {
-    communicator(comm);
-    Communicator& one = communicators_[comm];
+    Communicator& one = *communicator(comm);
     return collective_number(one, ++one.collectives);
   }
   // A communicator that all its members made together.
@@ -64,16 +67,21 @@ class Channels {
 
  private:
   using Ordinals = RecentMap<std::unordered_map<uint64_t, uint64_t>>;
-  RecentMap<std::unordered_map<MPI_Comm, Communicator>> communicators_;
+  RecentMap<std::unordered_map<MPI_Comm, CommunicatorRecord>> communicators_;
   std::unordered_map<uint64_t, uint32_t> made_of_group_;  // communicators, by their ranks
   std::vector<Ordinals> sent_to_;                         // by rank: channel -> messages so far
   std::vector<Ordinals> received_from_;
   std::vector<uint64_t> number_to_;  // messages to each rank so far
 };
 
-// A communicator was made or freed by all its members together. `like`: it, or one of the same ranks where it cannot
-// be asked yet. They take the lock themselves.
+// These take the lock themselves.
+// A communicator was made by all its members together. `like`: it, or one of the same ranks where it cannot be asked
+// yet.
 void communicator_made(MPI_Comm comm, MPI_Comm like);
+// The program frees it. Its record remains where the MPI library reports the end of communicators (level 2): operations
+// that are pending on it still send messages.
+void communicator_given_up(MPI_Comm comm);
+// Its handle may be given to another one now.
 void communicator_freed(MPI_Comm comm);
 
 }  // namespace substrata::mpi

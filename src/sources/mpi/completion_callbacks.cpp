@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "sources/mpi/mpi_library.hpp"
 #include "sources/mpi/requests.hpp"
 
 namespace substrata::mpi {
@@ -53,11 +54,11 @@ int on_trial(MPI_Request request) {
 
 bool callbacks_work() {
   MPI_Request request = nullptr;
-  if (PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request) != MPI_SUCCESS) return false;
+  if (pmpi().Irecv(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request) != MPI_SUCCESS) return false;
   MPI_Request const asked = request;
   const bool known = laid_out(asked).comm == MPI_COMM_SELF && call_when_complete(asked, on_trial);
-  PMPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF);
-  PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  pmpi().Send(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF);
+  pmpi().Wait(&request, MPI_STATUS_IGNORE);
   return known && tried == asked;
 }
 bool add_callback(MPI_Request request) { return call_when_complete(request, on_completion); }

@@ -1,6 +1,7 @@
 // The calls that wait for a request, test it, or probe for a message: there the program learns what is done.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <vector>
 
 #include "sources/mpi/requests.hpp"
@@ -72,10 +73,13 @@ int some(Original original, int count, MPI_Request* requests, int* done, int* in
 }  // namespace
 
 bool find_quick_tests() {
-  quick_tests.test = next<decltype(MPI_Test)>("MPI_Test");
-  quick_tests.test_any = next<decltype(MPI_Testany)>("MPI_Testany");
-  return quick_tests.test == next<decltype(MPI_Test)>("PMPI_Test") &&
-         quick_tests.test_any == next<decltype(MPI_Testany)>("PMPI_Testany");
+  const auto find = [](auto& out, const char* name, const char* own_name) {
+    void* const found = next_definition(name, nullptr);
+    out = reinterpret_cast<std::remove_reference_t<decltype(out)>>(found);
+    return found != nullptr && found == next_definition(own_name, nullptr);
+  };
+  return find(quick_tests.test, "MPI_Test", "PMPI_Test") &&
+         find(quick_tests.test_any, "MPI_Testany", "PMPI_Testany");
 }
 
 }  // namespace substrata::mpi

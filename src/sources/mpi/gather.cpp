@@ -32,8 +32,8 @@ void take_from(int rank, MPI_Comm apart, const TakePiece& take) {
   for (;;) {
     MPI_Status status;
     int bytes = 0;
-    PMPI_Recv(buffer, static_cast<int>(kPieceBytes), MPI_BYTE, rank, kTag, apart, &status);
-    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    pmpi().Recv(buffer, static_cast<int>(kPieceBytes), MPI_BYTE, rank, kTag, apart, &status);
+    pmpi().Get_count(&status, MPI_BYTE, &bytes);
     if (bytes <= 0) return;
     take(rank, {buffer, static_cast<size_t>(bytes)});
   }
@@ -41,7 +41,7 @@ void take_from(int rank, MPI_Comm apart, const TakePiece& take) {
 
 void send_to_root(std::span<const std::byte> part, MPI_Comm apart) {
   in_pieces(part, [&](std::span<const std::byte> piece) {
-    PMPI_Send(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, kTag, apart);
+    pmpi().Send(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, kTag, apart);
   });
 }
 
@@ -49,21 +49,21 @@ void send_to_root(std::span<const std::byte> part, MPI_Comm apart) {
 
 void gather(const Shim& self, const std::function<void(const GivePiece&)>& give, const TakePiece& take) {
   MPI_Comm apart{};  // the program may still have a receive open to any message
-  PMPI_Comm_dup(MPI_COMM_WORLD, &apart);
+  pmpi().Comm_dup(MPI_COMM_WORLD, &apart);
   if (self.rank == 0) {
     give([&](std::span<const std::byte> part) { take_own(part, take); });
     for (int rank = 1; rank < self.ranks; ++rank) take_from(rank, apart, take);
   } else {
     give([&](std::span<const std::byte> part) { send_to_root(part, apart); });
-    PMPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, apart);
+    pmpi().Send(nullptr, 0, MPI_BYTE, 0, kTag, apart);
   }
-  PMPI_Comm_free(&apart);
+  pmpi().Comm_free(&apart);
 }
 
 bool all_agree(bool mine) {
   const int own = mine ? 1 : 0;
   int all = 0;
-  PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  pmpi().Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return all != 0;
 }
 

@@ -48,13 +48,13 @@ void publish(Shim& self, const client::feed::Publisher& publisher, Fill&& fill) 
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
   int size = 0;
-  PMPI_Type_size(type, &size);
+  pmpi().Type_size(type, &size);
   return count * static_cast<uint64_t>(size);
 }
 
-void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site) {
+void account(Shim& self, const Communicator& among, int to, uint64_t bytes, int tag, uint16_t flags,
+             void* site) {
   if (to == MPI_PROC_NULL) return;
-  const Communicator& among = self.channels.communicator(comm);
   const int target = world_rank(among, to);
   const bool collective = (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0;
   const uint32_t phase = self.phases.present(self.counts);
@@ -138,9 +138,8 @@ void account_noticed() {
   account_noticed(self, real_cycles());
 }
 
-void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* site) {
+void await(Shim& self, const Communicator& among, int from, int tag, uint16_t flags, void* site) {
   if (from == MPI_PROC_NULL) return;
-  const Communicator& among = self.channels.communicator(comm);
   const uint64_t channel = channel_of(among.id, tag);
   const int source = from == MPI_ANY_SOURCE ? -1 : world_rank(among, from);
   if (from != MPI_ANY_SOURCE && source < 0) return;
@@ -192,7 +191,7 @@ void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, voi
   unharmed([&] {
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
-    account(self, comm, to, bytes_of(count, type), tag, 0, site);
+    account(self, *self.channels.communicator(comm), to, bytes_of(count, type), tag, 0, site);
   });
 }
 
@@ -204,7 +203,7 @@ void show_contents(const void* data, MPI_Comm comm, int to, size_t count, MPI_Da
   unharmed([&] {
     const std::lock_guard guard(self.lock);
     int integers = 0, addresses = 0, types = 0, combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     const uint64_t bytes = bytes_of(count, type);
     publish(self, publisher, [&](substrata_transaction& slot) {
       slot.time =
@@ -212,7 +211,7 @@ void show_contents(const void* data, MPI_Comm comm, int to, size_t count, MPI_Da
       slot.address = reinterpret_cast<uint64_t>(data);
       slot.site = reinterpret_cast<uint64_t>(site);
       slot.initiator = static_cast<uint32_t>(self.rank);
-      slot.target = static_cast<uint32_t>(world_rank(self.channels.communicator(comm), to));
+      slot.target = static_cast<uint32_t>(world_rank(*self.channels.communicator(comm), to));
       slot.size = size_field(bytes);
       slot.kind = SUBSTRATA_SEND;
       if (combiner == MPI_COMBINER_NAMED && bytes != 0 &&
@@ -227,20 +226,21 @@ void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messag
   constexpr uint16_t kFlags = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_COLLECTIVE;
   Shim& self = shim();
   const std::lock_guard guard(self.lock);
+  const CommunicatorRecord among = self.channels.communicator(comm);
   for (const ModelledMessage& message : messages)
-    account(self, comm, message.to, message.bytes, kModelledTag, kFlags, site);
-  for (const int source : sources) await(self, comm, source, kModelledTag, kFlags, site);
+    account(self, *among, message.to, message.bytes, kModelledTag, kFlags, site);
+  for (const int source : sources) await(self, *among, source, kModelledTag, kFlags, site);
 }
 
 void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site) {
   if (!level_one()) return;
   int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
+  pmpi().Comm_test_inter(comm, &inter);
   if (inter) return;  // two groups: no textbook form
   int me = 0;
   int size = 1;
-  PMPI_Comm_rank(comm, &me);
-  PMPI_Comm_size(comm, &size);
+  pmpi().Comm_rank(comm, &me);
+  pmpi().Comm_size(comm, &size);
   called_collective(comm, expand(operation, me, size, root, bytes), sources_in(operation, me, size, root),
                     site);
 }

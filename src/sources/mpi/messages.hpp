@@ -13,6 +13,7 @@
 namespace substrata::mpi {
 
 struct Shim;
+struct Communicator;
 
 // A message inside a collective operation that this rank receives; looked for until its stamp is there.
 struct AwaitedMessage {
@@ -39,9 +40,10 @@ uint64_t bytes_of(size_t count, MPI_Datatype type);
 // The caller holds the lock of the next six.
 
 // One message to a rank of the communicator.
-void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site);
+void account(Shim& self, const Communicator& among, int to, uint64_t bytes, int tag, uint16_t flags,
+             void* site);
 // One message from a rank of the communicator, inside a collective; MPI_ANY_SOURCE is allowed.
-void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* site);
+void await(Shim& self, const Communicator& among, int from, int tag, uint16_t flags, void* site);
 // Accounts the awaited messages whose stamps are there.
 void settle(Shim& self);
 // Accounts those that are still awaited as messages without a stamp.

@@ -24,9 +24,9 @@ constexpr int kTag = 1;
 void answer(int leader, MPI_Comm apart) {
   for (int i = 0; i < kExchanges; ++i) {
     long now = 0;
-    PMPI_Recv(&now, 1, MPI_LONG, leader, kTag, apart, MPI_STATUS_IGNORE);
+    pmpi().Recv(&now, 1, MPI_LONG, leader, kTag, apart, MPI_STATUS_IGNORE);
     now = real_ns();
-    PMPI_Send(&now, 1, MPI_LONG, leader, kTag, apart);
+    pmpi().Send(&now, 1, MPI_LONG, leader, kTag, apart);
   }
 }
 std::array<mpi_exchange::ClockExchange, kExchanges> ask(MPI_Comm apart) {
@@ -34,8 +34,8 @@ std::array<mpi_exchange::ClockExchange, kExchanges> ask(MPI_Comm apart) {
   for (mpi_exchange::ClockExchange& one : exchanges) {
     long there = 0;
     one.sent = real_ns();
-    PMPI_Send(&there, 1, MPI_LONG, 0, kTag, apart);
-    PMPI_Recv(&there, 1, MPI_LONG, 0, kTag, apart, MPI_STATUS_IGNORE);
+    pmpi().Send(&there, 1, MPI_LONG, 0, kTag, apart);
+    pmpi().Recv(&there, 1, MPI_LONG, 0, kTag, apart, MPI_STATUS_IGNORE);
     one.received = real_ns();
     one.remote = there;
   }
@@ -60,7 +60,7 @@ void measure_clocks(Shim& self) {
       },
       false);
   if (!all_agree(able)) return;
-  PMPI_Allgather(mine, 2, MPI_UNSIGNED_LONG, all.data(), 2, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
+  pmpi().Allgather(mine, 2, MPI_UNSIGNED_LONG, all.data(), 2, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
   bool wanted = false;
   for (size_t i = 1; i < all.size(); i += 2) wanted = wanted || all[i] != 0;
   if (!wanted) return;
@@ -74,16 +74,16 @@ void measure_clocks(Shim& self) {
       },
       false);
   if (!all_agree(known) || leaders.empty()) return;
-  PMPI_Bcast(reference, static_cast<int>(sizeof reference), MPI_CHAR, 0, MPI_COMM_WORLD);
+  pmpi().Bcast(reference, static_cast<int>(sizeof reference), MPI_CHAR, 0, MPI_COMM_WORLD);
   MPI_Comm apart{};
-  PMPI_Comm_dup(MPI_COMM_WORLD, &apart);
+  pmpi().Comm_dup(MPI_COMM_WORLD, &apart);
   for (const int leader : leaders) {
     if (self.rank == 0)
       answer(leader, apart);
     else if (self.rank == leader)
       self.status.clock(mpi_exchange::best_offset(ask(apart)), reference);
   }
-  PMPI_Comm_free(&apart);
+  pmpi().Comm_free(&apart);
 }
 
 }  // namespace substrata::mpi

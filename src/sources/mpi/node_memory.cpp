@@ -11,10 +11,10 @@ NodeMemory share_memory(const Shim& self, size_t common, size_t each) {
   const NodeFileLayout layout{common, each, self.ranks};
   char name[kNodeFileName] = "";
   if (self.rank == 0 && !make_node_file(layout, name)) name[0] = '\0';
-  PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  pmpi().Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
   NodeMemory memory;
   if (name[0] != '\0') memory = map_node_file(name, layout, self.rank);
-  PMPI_Barrier(MPI_COMM_WORLD);
+  pmpi().Barrier(MPI_COMM_WORLD);
   if (self.rank == 0 && name[0] != '\0') unlink(name);
   return memory;
 }

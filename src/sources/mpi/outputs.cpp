@@ -12,10 +12,10 @@ namespace substrata::mpi {
 
 void name_job(Shim& self) {
   MPI_Comm parent = MPI_COMM_NULL;
-  PMPI_Comm_get_parent(&parent);
+  pmpi().Comm_get_parent(&parent);
   if (parent == MPI_COMM_NULL) return;
   self.spawned_as = getpid();
-  PMPI_Bcast(&self.spawned_as, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  if (self.together) pmpi().Bcast(&self.spawned_as, 1, MPI_LONG, 0, MPI_COMM_WORLD);
 }
 
 std::string output_path(const Shim& self, const char* variable) {

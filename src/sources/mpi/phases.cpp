@@ -1,6 +1,8 @@
 // Watches what the program prints for section marks, and names the phase of each message.
 #include "sources/mpi/phases.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -48,13 +50,21 @@ void look_for_mark(const char* text, size_t size) {
 
 using namespace substrata::mpi;
 
+namespace {
+// Always loaded, and for all.
+template <typename Function>
+Function* of_c_library(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+}  // namespace
+
 EXPORT size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
-  static auto* const original = next<decltype(fwrite)>("fwrite");
+  static auto* const original = of_c_library<decltype(fwrite)>("fwrite");
   look_for_mark(static_cast<const char*>(data), size * count);
   return original(data, size, count, file);
 }
 EXPORT int fputs(const char* text, FILE* file) {
-  static auto* const original = next<decltype(fputs)>("fputs");
+  static auto* const original = of_c_library<decltype(fputs)>("fputs");
   look_for_mark(text, std::strlen(text));
   return original(text, file);
 }

@@ -14,7 +14,7 @@ namespace substrata::mpi {
 namespace {
 
 void account_receive(Shim& self, const PostedReceive& receive, const MPI_Status& status) {
-  const Communicator& among = self.channels.communicator(receive.comm);
+  const Communicator& among = *receive.among;
   const int source = world_rank(among, status.MPI_SOURCE);
   if (source >= 0) {
     const uint64_t channel = channel_of(among.id, status.MPI_TAG);
@@ -23,7 +23,7 @@ void account_receive(Shim& self, const PostedReceive& receive, const MPI_Status&
     if (arrived(self, source, channel, ordinal, 0, receive.site)) return;
   }
   int bytes = 0;
-  if (PMPI_Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+  if (pmpi().Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
   arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
 }
 
@@ -48,8 +48,7 @@ void give_back(Shim& self, PostedReceive& receive) {
     bool operator==(const Place&) const = default;
   };
   const auto place_of = [&](const PostedReceive& one) {
-    const Communicator& among = self.channels.communicator(one.comm);
-    return Place{world_rank(among, one.source), channel_of(among.id, one.tag)};
+    return Place{world_rank(*one.among, one.source), channel_of(one.among->id, one.tag)};
   };
   const Place own = place_of(receive);
   for (auto& [request, other] : self.requests.receives)
@@ -64,12 +63,12 @@ PostedReceive unknown() {
   return out;
 }
 
+// The program may have freed the communicator and the data type when it starts it.
 struct PersistentSend {
-  MPI_Comm comm;
+  CommunicatorRecord among;
   int to;
   int tag;
-  int count;
-  MPI_Datatype type;
+  uint64_t bytes;
 };
 struct PersistentRequests {
   std::mutex lock;
@@ -90,27 +89,32 @@ ProbedMessages& probed_messages() {
   return *one;
 }
 
+// The caller holds the lock.
+PostedReceive posted(Shim& self, const CommunicatorRecord& among, int from, int tag, void* site) {
+  PostedReceive out{.among = among, .source = from, .tag = tag, .site = site};
+  if (from == MPI_PROC_NULL) return out;
+  if (out.is_open_to_any()) {
+    ++self.requests.wildcards;
+    return out;
+  }
+  // With receives open to any message it is not known yet which of them gets the next one.
+  if (self.requests.wildcards != 0) return out;
+  const int source = world_rank(*among, from);
+  if (source < 0) return out;
+  out.ordinal = self.channels.next_received(source, channel_of(among->id, tag))++;
+  out.numbered = true;
+  return out;
+}
+
 }  // namespace
 
 PostedReceive posted(MPI_Comm comm, int from, int tag, void* site) {
-  PostedReceive out{.comm = comm, .source = from, .tag = tag, .site = site};
   Shim& self = shim();
-  if (!self.counting || from == MPI_PROC_NULL) return out;
+  if (!self.counting || from == MPI_PROC_NULL) return unknown();
   return unharmed(
       [&] {
         const std::lock_guard guard(self.lock);
-        if (out.is_open_to_any()) {
-          ++self.requests.wildcards;
-          return out;
-        }
-        // With receives open to any message it is not known yet which of them gets the next one.
-        if (self.requests.wildcards != 0) return out;
-        const Communicator& among = self.channels.communicator(comm);
-        const int source = world_rank(among, from);
-        if (source < 0) return out;
-        out.ordinal = self.channels.next_received(source, channel_of(among.id, tag))++;
-        out.numbered = true;
-        return out;
+        return posted(self, self.channels.communicator(comm), from, tag, site);
       },
       unknown());
 }
@@ -179,7 +183,7 @@ void completed(MPI_Request request, const MPI_Status& status) {
     if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
     close_wildcard(self, receive);
     int given_up = 0;
-    PMPI_Test_cancelled(&status, &given_up);
+    pmpi().Test_cancelled(&status, &given_up);
     if (given_up)
       give_back(self, receive);
     else
@@ -192,8 +196,8 @@ void cancelled(MPI_Request request) {
   int done = 0;
   int given_up = 0;
   MPI_Status status;
-  if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || !done) return;
-  PMPI_Test_cancelled(&status, &given_up);
+  if (pmpi().Request_get_status(request, &done, &status) != MPI_SUCCESS || !done) return;
+  pmpi().Test_cancelled(&status, &given_up);
   if (!given_up) return;
   unharmed([&] {
     Shim& self = shim();
@@ -214,16 +218,25 @@ void forget(MPI_Request request) {
   all.any.store(!all.receives.empty(), std::memory_order_relaxed);
 }
 
+namespace {
+CommunicatorRecord record_of(MPI_Comm comm) {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  return self.channels.communicator(comm);
+}
+}  // namespace
+
 void persistent_send(MPI_Request request, MPI_Comm comm, int to, int tag, int count, MPI_Datatype type) {
   unharmed([&] {
+    const PersistentSend one{record_of(comm), to, tag, bytes_of(static_cast<size_t>(count), type)};
     const std::lock_guard guard(persistent().lock);
-    persistent().sends[request] = {comm, to, tag, count, type};
+    persistent().sends[request] = one;
   });
 }
 
 void persistent_receive(MPI_Request request, MPI_Comm comm, int from, int tag) {
   unharmed([&] {
-    const PostedReceive one{.comm = comm, .source = from, .tag = tag};
+    const PostedReceive one{.among = record_of(comm), .source = from, .tag = tag};
     const std::lock_guard guard(persistent().lock);
     persistent().receives[request] = one;
   });
@@ -236,13 +249,17 @@ void started(MPI_Request request, void* site) {
     const PersistentSend& send = found->second;
     Shim& self = shim();
     const std::lock_guard account_guard(self.lock);
-    if (self.counting)
-      account(self, send.comm, send.to, bytes_of(static_cast<size_t>(send.count), send.type), send.tag, 0,
-              site);
+    if (self.counting) account(self, *send.among, send.to, send.bytes, send.tag, 0, site);
   } else if (const auto receive = all.receives.find(request); receive != all.receives.end()) {
-    PostedReceive one = posted(receive->second.comm, receive->second.source, receive->second.tag, site);
+    const PostedReceive& about = receive->second;
+    PostedReceive one;
+    {
+      Shim& self = shim();
+      const std::lock_guard account_guard(self.lock);
+      one = posted(self, about.among, about.source, about.tag, site);
+    }
     one.persistent = true;
-    remember(request, one);
+    remember(request, std::move(one));
   }
 }
 

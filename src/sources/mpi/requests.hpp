@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "sources/mpi/communicators.hpp"
 #include "sources/mpi/mpi_library.hpp"
 
 namespace substrata::mpi {
 
-// A receive that was asked for and is not accounted yet.
+// A receive that was asked for and is not accounted yet. The program may free its communicator meanwhile.
 struct PostedReceive {
-  MPI_Comm comm{};
+  CommunicatorRecord among;  // null: not known, and then not accounted
   int source = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
   bool numbered = false;  // the ordinal is decided

@@ -5,8 +5,7 @@
 // expanded by its textbook algorithm and marked modelled. Level 2, Open MPI of the series it was built for:
 // the messages of the point-to-point layer, also those of collectives. Each call goes on to the next
 // definition in the process, so that other tools keep working. Polls are not recorded.
-#include <link.h>
-
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,27 +25,6 @@
 
 namespace substrata::mpi {
 namespace {
-
-#ifdef OPEN_MPI
-constexpr const char* kLibrary = "libmpi.so.40";
-#else
-constexpr const char* kLibrary = "libmpich.so.12";
-#endif
-
-bool right_library_loaded() {
-  static const bool loaded = [] {
-    bool found = false;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* out) -> int {
-          if (info->dlpi_name != nullptr && std::strstr(info->dlpi_name, kLibrary) != nullptr)
-            *static_cast<bool*>(out) = true;
-          return 0;
-        },
-        &found);
-    return found;
-  }();
-  return loaded;
-}
 
 // The settings of time; rank 0 reports those that cannot be obeyed.
 void read_settings(Shim& self) {
@@ -72,15 +50,39 @@ void open_stamps(Shim& self) {
   self.arrivals.stamps = TimestampBoard(memory.at, self.ranks);
   self.arrivals.has_stamps = memory.has_own;
   if (memory.has_own) self.arrivals.stamps.open_inbox(self.rank);
-  PMPI_Barrier(MPI_COMM_WORLD);
+  pmpi().Barrier(MPI_COMM_WORLD);
 }
+
+// How long MPI_Init may return earlier in this rank than in another one calls it.
+constexpr std::chrono::seconds kLimit{1};
+
+// Whether the ranks may do something together. The user may vouch for ranks that do not know of each other.
+bool is_every_rank_here(Shim& self) {
+  const char* const vouched = environment("SUBSTRATA_MPI_EVERY_RANK");
+  if (vouched != nullptr && std::strcmp(vouched, "1") == 0) return true;
+  if (self.presence.all_there(self.ranks, kLimit)) return true;
+  const bool wanted = environment("SUBSTRATA_MPI_SUMMARY") != nullptr ||
+                      environment("SUBSTRATA_MPI_TRACE") != nullptr ||
+                      environment("SUBSTRATA_MPI_CLUSTER") != nullptr;
+  if (wanted && (self.presence.is_speaker() || self.rank == 0))
+    std::fprintf(
+        stderr,
+        "substrata MPI shim: %d of %d ranks are known to have the shim; no summary, latencies and cluster "
+        "(SUBSTRATA_MPI_EVERY_RANK=1 if all have it)\n",
+        self.presence.present(), self.ranks);
+  return false;
+}
+
+// Before MPI_Init.
+void announce() { shim().presence.announce(job_place()); }
 
 // After MPI_Init.
 void begin() {
-  if (!right_library_loaded()) return;
+  if (!find_library()) return;
   Shim& self = shim();
-  PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+  pmpi().Comm_rank(MPI_COMM_WORLD, &self.rank);
+  pmpi().Comm_size(MPI_COMM_WORLD, &self.ranks);
+  self.together = is_every_rank_here(self);
   const bool able = unharmed(
       [&] {
         self.counts = MessageCounts(self.ranks);
@@ -89,17 +91,21 @@ void begin() {
         return true;
       },
       false);
-  if (!all_agree(able)) return;
+  if (!(self.together ? all_agree(able) : able)) return;
   name_job(self);
-  self.phases.share(self);
-  open_stamps(self);
+  if (self.together) {
+    self.phases.share(self);
+    open_stamps(self);
+  }
   unharmed([&] { open_publishing(self); });  // by itself: the others wait for what follows
   self.status.find();
-  measure_clocks(self);
-  begin_cluster(self);
+  if (self.together) {
+    measure_clocks(self);
+    begin_cluster(self);
+  }
   self.level = hook_layer() ? 2 : 1;
   int threads = MPI_THREAD_MULTIPLE;
-  PMPI_Query_thread(&threads);
+  pmpi().Query_thread(&threads);
   self.lock.need(threads == MPI_THREAD_MULTIPLE);
   Requests& requests = self.requests;
   requests.may_test_quickly = !self.lock.is_needed() && find_quick_tests();
@@ -126,10 +132,12 @@ void end() {
     self.requests.may_test_quickly = false;
   }
   if (self.level == 2) unhook_layer();
-  measure_clocks(self);
-  write_summary(self);
+  if (self.together) {
+    measure_clocks(self);
+    write_summary(self);
+  }
   close_publishing(self.publishing);
-  end_cluster(self);
+  if (self.together) end_cluster(self);
 }
 
 }  // namespace
@@ -138,12 +146,14 @@ void end() {
 using namespace substrata::mpi;
 
 // clang-format off
-CALL(Init, (int* argc, char*** argv), (argc, argv), {
+EACH(Init, FirstCall, (int* argc, char*** argv), (argc, argv), {
+  unharmed(announce);
   const int result = original(argc, argv);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;
 })
-CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
+EACH(Init_thread, FirstCall, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
+  unharmed(announce);
   const int result = original(argc, argv, required, provided);
   if (result == MPI_SUCCESS) unharmed(begin);
   return result;

@@ -14,6 +14,7 @@
 #include "sources/mpi/message_counts.hpp"
 #include "sources/mpi/messages.hpp"
 #include "sources/mpi/phases.hpp"
+#include "sources/mpi/presence.hpp"
 #include "sources/mpi/publishing.hpp"
 #include "sources/mpi/requests.hpp"
 #include "sources/mpi/shared_status.hpp"
@@ -48,6 +49,8 @@ inline int64_t wall_ns() {
 struct Shim {
   AccountLock lock;
   bool counting = false;
+  bool together =
+      false;      // every rank of the job has the shim: only then is anything done that all take part in
   int level = 1;  // 1: the calls are seen, 2: also the messages inside of collective operations
   int rank = 0;
   int ranks = 1;
@@ -67,6 +70,7 @@ struct Shim {
   SharedStatus status;
   Publishing publishing;
   Cluster cluster;
+  Presence presence;
 };
 
 // Never destroyed: the program may call MPI from its own exit handlers. Making it needs no memory.

@@ -60,7 +60,7 @@ class SummaryFile {
 // Of a count that each rank has for each other one: the sum of what the others have for this rank.
 uint64_t sum_for_me(const std::vector<uint64_t>& mine, std::vector<uint64_t>& theirs) {
   static_assert(sizeof(uint64_t) == sizeof(unsigned long));
-  PMPI_Alltoall(mine.data(), 1, MPI_UNSIGNED_LONG, theirs.data(), 1, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
+  pmpi().Alltoall(mine.data(), 1, MPI_UNSIGNED_LONG, theirs.data(), 1, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
   return std::accumulate(theirs.begin(), theirs.end(), uint64_t{0});
 }
 
@@ -78,7 +78,7 @@ void write_summary(const Shim& self) {
       },
       false);
   int wanted = path.empty() ? 0 : 1;
-  PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  pmpi().Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (wanted == 0 || !all_agree(able)) return;
   const uint64_t received = sum_for_me(self.counts.messages_to(), theirs);
   const uint64_t received_bytes = sum_for_me(self.counts.bytes_to(), theirs);

@@ -1,10 +1,10 @@
 // How the shim stands before a function of the MPI library: the macros that define the wrapped functions.
 //
 // Open MPI's Fortran bindings call the PMPI_ names of the C functions, so there the shim stands before both
-// names; MPICH's call the MPI_ names. A call within a call is passed on untouched.
+// names; MPICH's call the MPI_ names.
 #pragma once
 
-#include <dlfcn.h>
+#include <atomic>
 
 #include "sources/mpi/call_time.hpp"
 #include "sources/mpi/mpi_library.hpp"
@@ -12,10 +12,37 @@
 
 namespace substrata::mpi {
 
-// The next definition of a function after ours: another tool's, or the library's own.
+// Remembers next_definition of one function. What is not there yet may be loaded later.
 template <typename Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+class Next {
+ public:
+  explicit constexpr Next(const char* name) : name_(name) {}
+  // Null: there is none.
+  Function* get(const void* caller) {
+    Function* found = found_.load(std::memory_order_acquire);
+    if (found == nullptr) [[unlikely]] {
+      found = reinterpret_cast<Function*>(next_definition(name_, caller));
+      found_.store(found, std::memory_order_release);
+    }
+    return found;
+  }
+
+ private:
+  const char* const name_;
+  std::atomic<Function*> found_{nullptr};
+};
+
+// A call is passed on untouched within another call, and where nothing is counted: before MPI_Init and after
+// MPI_Finalize, in programs that use sessions only, and in those of another MPI library.
+template <typename Guard>
+bool passes_on() {
+  return Guard::inside() || !shim().counting;
+}
+// The call with which counting begins.
+class FirstCall : public Call {};
+template <>
+inline bool passes_on<FirstCall>() {
+  return Call::inside();
 }
 
 }  // namespace substrata::mpi
@@ -26,9 +53,11 @@ Function* next(const char* name) {
   EXPORT LOOK_AT(symbol, symbol, guard_type, parameters, arguments, __VA_ARGS__)
 #define LOOK_AT(name, symbol, guard_type, parameters, arguments, ...)         \
   int name parameters {                                                       \
-    static auto* const original = next<decltype(symbol)>(#symbol);            \
-    if (Call::inside()) return original arguments;                            \
     [[maybe_unused]] void* const site = __builtin_return_address(0);          \
+    static constinit Next<decltype(symbol)> next_one(#symbol);                \
+    auto* const original = next_one.get(site);                                \
+    if (original == nullptr) return MPI_ERR_OTHER;                            \
+    if (passes_on<guard_type>()) return original arguments;                   \
     [[maybe_unused]] const guard_type guard;                                  \
     __VA_ARGS__                                                               \
   }

@@ -93,8 +93,9 @@ TEST_F(MpiShim, CountsTheOperationsOfBlasByPhaseAndEachCallOnce) {
 TEST_F(MpiShim, UnderOpenMpiSeesTheRealMessagesOfAnAlltoall) {  // FE-4
   measure(open_mpi());
   if (IsSkipped()) return;
-  if (summary_["ranks"][0]["level"] != 2)
-    GTEST_SKIP() << "another series of Open MPI than the shim was built for";
+  if (run("mpirun.openmpi --version").out.find(") 4.1.") == std::string::npos)
+    GTEST_SKIP() << "another series of Open MPI than 4.1";
+  EXPECT_EQ(summary_["ranks"][0]["level"], 2);
   for (int rank = 0; rank < kRanks; ++rank) {
     const Json* exchange = phase(rank, "Exchange");
     ASSERT_NE(exchange, nullptr);

@@ -85,6 +85,11 @@ TEST(ToolMpirun, AClusterThatIsNoneIsRefused) {
   expect_refused(2, "mpirun --cluster foo --print true", "foo");
 }
 
+// It became the file's name.
+TEST(ToolMpirun, AnOptionIsNotTakenForAFile) {
+  expect_refused(2, "mpirun --summary -n 2 --print true", "--summary needs a value, not '-n'");
+}
+
 TEST(ToolMpirun, ItsOptionsMayFollowTheLaunchersOwn) {
   if (!has_tool("mpirun")) GTEST_SKIP() << "there is no mpirun";
   const Ran first = tool("mpirun --print --summary /tmp/s -n 2 true");

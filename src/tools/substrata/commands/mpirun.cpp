@@ -133,6 +133,12 @@ int mpirun(int argc, char** argv) {
       return 2;
     }
     const std::string value = argv[++at];
+    if (value.empty() || value[0] == '-') {
+      std::fprintf(stderr,
+                   "substrata mpirun: %s needs a value, not '%s'; write ./%s for a file of that name\n",
+                   option.c_str(), value.c_str(), value.c_str());
+      return 2;
+    }
     if (option == "--launcher")
       launcher_name = value;
     else
