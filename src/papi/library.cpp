@@ -31,7 +31,8 @@ CAPI int PAPI_is_initialized(void) {
 
 CAPI void PAPI_shutdown(void) {
   answered([&] {
-    if (!library().shared_beside(face)) high_level::Regions::instance().finish();
+    if (!library().shared_beside(face))
+      high_level::Regions::instance().finish(high_level::Regions::End::kShutdown);
     library().shutdown(face);
     return PAPI_OK;
   });
