@@ -92,7 +92,8 @@ void Library::shutdown(Face& face) {
   epoch_.fetch_add(1, std::memory_order_release);
   drop_all_threads(true);
   catalogue_.clear();
-  registry_.close_all();
+  // A thread that lives may be inside a substrate: then these stay open for the next life of the library.
+  if (!other_threads_measure()) registry_.close_all();
   reset_options();
 }
 

@@ -30,8 +30,8 @@ class Library {
   // child the parent's eventsets are given up and the library starts anew.
   Status initialise() { return initialise(own_face_); }
   SUBSTRATA_PRIVATE_API Status initialise(Face& face);
-  // Down: stops and destroys every eventset, ends every thread's state, closes substrates. While another face has it up
-  // only the face's own eventsets are destroyed. Idempotent.
+  // Down: stops and destroys every eventset, ends every thread's state, and closes substrates unless other threads that
+  // have measured still run. While another face has it up only the face's own eventsets are destroyed. Idempotent.
   void shutdown() { shutdown(own_face_); }
   SUBSTRATA_PRIVATE_API void shutdown(Face& face);
   // Its code goes: it has nothing up any more. Its eventsets stay.
