@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "base/environment.hpp"
@@ -16,6 +17,7 @@ namespace substrata {
 namespace {
 
 constinit std::atomic<uint64_t> forks{0};
+constinit std::atomic<bool> exiting{false};
 
 }  // namespace
 
@@ -26,7 +28,10 @@ Library& Library::instance() noexcept {
   return *library;
 }
 
-Library::Library() : catalogue_(registry_) { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
+Library::Library() : catalogue_(registry_) {
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  std::atexit([] { exiting.store(true, std::memory_order_relaxed); });
+}
 
 void Library::after_fork_in_child() noexcept {
   forks.fetch_add(1, std::memory_order_release);
@@ -75,6 +80,13 @@ Status Library::initialise(Face& face) {
 void Library::let_go(Face& face) noexcept {
   if (initialised(face)) faces_.fetch_sub(1, std::memory_order_relaxed);
   face.up_since.store(0, std::memory_order_relaxed);
+}
+
+void Library::leave(Face& face) {
+  if (exiting.load(std::memory_order_relaxed))
+    let_go(face);
+  else
+    shutdown(face);
 }
 
 void Library::shutdown(Face& face) {
