@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/immortal.hpp"
 #include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 
@@ -34,7 +35,7 @@ struct ChannelType {
 };
 
 const std::vector<ChannelType>& channel_types() {
-  static const std::vector<ChannelType> types = {
+  static Immortal<const std::vector<ChannelType>> types(std::initializer_list<ChannelType>{
       {"temp", "temperature", "mdegC", {"input", "max", "crit", "emergency", "min", "lcrit"}, false},
       {"fan", "fan speed", "RPM", {"input", "max", "min"}, false},
       {"in", "voltage", "mV", {"input", "max", "crit", "min", "lcrit"}, false},
@@ -42,19 +43,23 @@ const std::vector<ChannelType>& channel_types() {
       {"power", "power", "uW", {"input", "average", "max", "crit", "cap"}, false},
       {"energy", "energy", "uJ", {"input"}, true},
       {"humidity", "relative humidity", "m%RH", {"input"}, false},
-  };
-  return types;
+  });
+  return *types;
 }
 
 const char* attribute_text(const std::string& attribute) {
-  static const std::map<std::string, const char*> texts = {
-      {"max", "highest allowed value of"},          {"crit", "critical limit of"},
-      {"emergency", "emergency limit of"},          {"min", "lowest allowed value of"},
-      {"lcrit", "lower critical limit of"},         {"cap", "cap set for"},
-      {"average", "average, made by the chip, of"},
-  };
-  const auto found = texts.find(attribute);
-  return found == texts.end() ? "" : found->second;
+  static Immortal<const std::map<std::string, const char*>> texts(
+      std::initializer_list<std::pair<const std::string, const char*>>{
+          {"max", "highest allowed value of"},
+          {"crit", "critical limit of"},
+          {"emergency", "emergency limit of"},
+          {"min", "lowest allowed value of"},
+          {"lcrit", "lower critical limit of"},
+          {"cap", "cap set for"},
+          {"average", "average, made by the chip, of"},
+      });
+  const auto found = (*texts).find(attribute);
+  return found == (*texts).end() ? "" : found->second;
 }
 
 bool exists(const std::string& path) {

@@ -9,9 +9,13 @@ using namespace substrata::capi;
 constinit Face substrata::capi::face;
 
 namespace {
-// At the end of the process, or of this library in it.
+// At the end of the process, or of this library in it: then what it started ends with it, as by PAPI_shutdown.
 __attribute__((destructor)) void let_go() {
-  if (face.up_since != 0) library().let_go(face);
+  if (face.up_since == 0) return;
+  answered([] {
+    library().leave(face);
+    return PAPI_OK;
+  });
 }
 }  // namespace
 
@@ -31,7 +35,8 @@ CAPI int PAPI_is_initialized(void) {
 
 CAPI void PAPI_shutdown(void) {
   answered([&] {
-    if (!library().shared_beside(face)) high_level::Regions::instance().finish();
+    if (!library().shared_beside(face))
+      high_level::Regions::instance().finish(high_level::Regions::End::kShutdown);
     library().shutdown(face);
     return PAPI_OK;
   });

@@ -1,6 +1,7 @@
 // The kernel's generic events under libpfm4's names, and the qualifiers such names take.
 #include <cctype>
 
+#include "base/immortal.hpp"
 #include "base/parse.hpp"
 #include "perf_events/encoding.hpp"
 
@@ -24,7 +25,7 @@ perf_event_attr blank_attr() noexcept {
 }
 
 const std::vector<GenericEvent>& generic_events() {
-  static const std::vector<GenericEvent> events{
+  static Immortal<const std::vector<GenericEvent>> events(std::initializer_list<GenericEvent>{
       {"PERF_COUNT_HW_CPU_CYCLES", "processor cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false,
        false, ""},
       {"CYCLES", "processor cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, false, ""},
@@ -217,8 +218,8 @@ const std::vector<GenericEvent>& generic_events() {
       {"NODE-PREFETCH-MISSES", "memory of the node: prefetch misses", PERF_TYPE_HW_CACHE,
        cache(PERF_COUNT_HW_CACHE_NODE, PERF_COUNT_HW_CACHE_OP_PREFETCH, PERF_COUNT_HW_CACHE_RESULT_MISS),
        false, false, ""},
-  };
-  return events;
+  });
+  return *events;
 }
 
 const GenericEvent* find_generic(std::string_view name) {
@@ -228,15 +229,20 @@ const GenericEvent* find_generic(std::string_view name) {
 }
 
 const std::vector<Qualifier>& generic_qualifiers() {
-  static const std::vector<Qualifier> qualifiers{
-      {"u=0", "monitor at user level"},       {"k=0", "monitor at kernel level"},
-      {"h=0", "monitor at hypervisor level"}, {"period=0", "sampling period"},
-      {"freq=0", "sampling frequency (Hz)"},  {"precise=0", "precise event sampling"},
-      {"excl=0", "exclusive access"},         {"mg=0", "monitor guest execution"},
-      {"mh=0", "monitor host execution"},     {"cpu=0", "CPU to program"},
+  static Immortal<const std::vector<Qualifier>> qualifiers(std::initializer_list<Qualifier>{
+      {"u=0", "monitor at user level"},
+      {"k=0", "monitor at kernel level"},
+      {"h=0", "monitor at hypervisor level"},
+      {"period=0", "sampling period"},
+      {"freq=0", "sampling frequency (Hz)"},
+      {"precise=0", "precise event sampling"},
+      {"excl=0", "exclusive access"},
+      {"mg=0", "monitor guest execution"},
+      {"mh=0", "monitor host execution"},
+      {"cpu=0", "CPU to program"},
       {"pinned=0", "pin event to counters"},
-  };
-  return qualifiers;
+  });
+  return *qualifiers;
 }
 
 bool same_name(std::string_view a, std::string_view b) noexcept {

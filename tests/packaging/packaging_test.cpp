@@ -210,6 +210,13 @@ TEST_F(Packaging, InstalledTreeNamesNoFolderOfTheBuild) {
   EXPECT_GE(binaries, 4);
 }
 
+TEST_F(Packaging, InstalledFilesSearchNoLibraryOutsideThePrefix) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const Ran checked = run(shell_word(SOURCE "/tests/packaging/check_run_paths") + " --within " +
+                          shell_word(prefix_) + " " + shell_word(prefix_));
+  EXPECT_EQ(checked.status, 0) << checked.out;
+}
+
 TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path utility = prefix_ / "bin/papi_version";

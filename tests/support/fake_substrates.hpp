@@ -31,7 +31,6 @@ struct Calls {
   std::atomic<bool> read_fails{false}, configure_fails{false};
 };
 inline Calls calls;
-inline std::function<void()> while_closing;  // what happens while a device is closed
 
 const substrata::BuiltIn* substrates();
 

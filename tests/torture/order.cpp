@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
+#include <random>
 #include <thread>
 
 #include "script.hpp"
@@ -157,6 +159,8 @@ void arm_an_overflow() {
   PAPI_destroy_eventset(&set);
 }
 
+constexpr unsigned kRegions = 5;
+
 // Threads inside calls of each kind, until `ended`.
 void keep_calling(unsigned which) {
   PAPI_register_thread();
@@ -187,7 +191,7 @@ void keep_calling(unsigned which) {
       case 4:
         list_events();
         break;
-      case 5:
+      case kRegions:
         if (++passes > 100'000) {
           std::this_thread::yield();
           break;
@@ -369,6 +373,36 @@ Outcome late_calls(const Options& options) {
   tried("calls from exit handlers", calls_at_exit);
   tried("calls from exit handlers, report not writable", unwritable_report);
   outcome.tried = 2 * rounds + 2;
+  return outcome;
+}
+
+// The process exits or shuts down at any moment while threads are inside calls of each kind.
+Outcome exits_among_threads(const Options& options) {
+  constexpr std::int64_t kLongestLifeUs = 30'000;
+  constexpr const char* kEnds[] = {"exit", "PAPI_shutdown and exit", "PAPI_shutdown and PAPI_library_init"};
+  Outcome outcome;
+  outcome.tried = options.iterations > 0 ? options.iterations : 60;
+  std::mt19937_64 random(options.seed);
+  const Deadline deadline(options);
+  for (std::int64_t i = 0; i < outcome.tried && !deadline.over(); ++i) {
+    const std::size_t end = random() % std::size(kEnds);
+    const auto life = static_cast<useconds_t>(random() % kLongestLifeUs);
+    const std::string wrong = in_a_process([&] {
+      if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) return "PAPI_library_init failed";
+      for (unsigned kind = 0; kind < 8; ++kind) std::thread(keep_calling, kind).detach();
+      for (int more = 0; more < 2; ++more) std::thread(keep_calling, kRegions).detach();
+      usleep(life);
+      if (end == 1) PAPI_shutdown();
+      for (int again = 0; end == 2 && again < 50; ++again) {
+        PAPI_shutdown();
+        PAPI_library_init(PAPI_VER_CURRENT);
+      }
+      return "";
+    });
+    if (!wrong.empty())
+      outcome.failures.push_back(std::string(kEnds[end]) + " after " + std::to_string(life) +
+                                 " us: " + wrong);
+  }
   return outcome;
 }
 

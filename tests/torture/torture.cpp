@@ -144,6 +144,7 @@ constexpr struct {
     {"timer", interrupted_calls},
     {"forks", forks_among_threads},
     {"late", late_calls},
+    {"exits", exits_among_threads},
     {"reload", reloaded_library},
     {"states", states_of_eventsets},
     {"threads", many_threads},

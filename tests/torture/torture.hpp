@@ -84,6 +84,7 @@ Outcome exhausted_limits(const Options& options);
 Outcome interrupted_calls(const Options& options);
 Outcome forks_among_threads(const Options& options);
 Outcome late_calls(const Options& options);
+Outcome exits_among_threads(const Options& options);
 Outcome reloaded_library(const Options& options);
 Outcome states_of_eventsets(const Options& options);
 Outcome many_threads(const Options& options);

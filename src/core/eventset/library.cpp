@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "base/environment.hpp"
@@ -16,6 +17,7 @@ namespace substrata {
 namespace {
 
 constinit std::atomic<uint64_t> forks{0};
+constinit std::atomic<bool> exiting{false};
 
 }  // namespace
 
@@ -26,7 +28,10 @@ Library& Library::instance() noexcept {
   return *library;
 }
 
-Library::Library() : catalogue_(registry_) { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
+Library::Library() : catalogue_(registry_) {
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  std::atexit([] { exiting.store(true, std::memory_order_relaxed); });
+}
 
 void Library::after_fork_in_child() noexcept {
   forks.fetch_add(1, std::memory_order_release);
@@ -77,6 +82,13 @@ void Library::let_go(Face& face) noexcept {
   face.up_since.store(0, std::memory_order_relaxed);
 }
 
+void Library::leave(Face& face) {
+  if (exiting.load(std::memory_order_relaxed))
+    let_go(face);
+  else
+    shutdown(face);
+}
+
 void Library::shutdown(Face& face) {
   const std::lock_guard guard(lock_);
   if (!initialised(face)) return;
@@ -92,7 +104,8 @@ void Library::shutdown(Face& face) {
   epoch_.fetch_add(1, std::memory_order_release);
   drop_all_threads(true);
   catalogue_.clear();
-  registry_.close_all();
+  // A thread that lives may be inside a substrate: then these stay open for the next life of the library.
+  if (!other_threads_measure()) registry_.close_all();
   reset_options();
 }
 

@@ -30,12 +30,12 @@ class Library {
   // child the parent's eventsets are given up and the library starts anew.
   Status initialise() { return initialise(own_face_); }
   SUBSTRATA_PRIVATE_API Status initialise(Face& face);
-  // Down: stops and destroys every eventset, ends every thread's state, closes substrates. While another face has it up
-  // only the face's own eventsets are destroyed. Idempotent.
+  // Down: stops and destroys every eventset, ends every thread's state, and closes substrates unless other threads that
+  // have measured still run. While another face has it up only the face's own eventsets are destroyed. Idempotent.
   void shutdown() { shutdown(own_face_); }
   SUBSTRATA_PRIVATE_API void shutdown(Face& face);
-  // Its code goes: it has nothing up any more. Its eventsets stay.
-  SUBSTRATA_PRIVATE_API void let_go(Face& face) noexcept;
+  // The face's code goes: a shutdown, unless the process exits, when other threads may still be in calls.
+  SUBSTRATA_PRIVATE_API void leave(Face& face);
   bool initialised() const noexcept { return up_.load(std::memory_order_acquire); }
   bool initialised(const Face& face) const noexcept {
     return initialised() && face.up_since.load(std::memory_order_relaxed) == epoch();
@@ -63,6 +63,8 @@ class Library {
   friend class Immortal<Library>;
   Library();
   static void after_fork_in_child() noexcept;
+  // The face has nothing up any more. Its eventsets stay.
+  void let_go(Face& face) noexcept;
   ForkLock lock_;
   std::atomic<bool> up_{false};
   std::atomic<uint64_t> epoch_{1};

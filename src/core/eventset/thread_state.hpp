@@ -44,9 +44,12 @@ Result<Thread*> attach_thread(const ThreadState* own, Component& component);
 // thread frees it.
 Status retain_thread(ThreadState* own);
 void release_thread(ThreadState& state);
-// Shutdown: detaches every state and frees those without sets. A forked child gives up the parent's states
-// without detaching.
+// Shutdown: no state is known any more. Those of the calling thread and of ended threads are detached and freed; those
+// of other threads, which may be in a call, when these begin anew or end, and those with sets with their last set. A
+// forked child gives up the parent's states without detaching.
 void drop_all_threads(bool detach);
+// Whether another thread that has measured still runs, and so may be in a call.
+bool other_threads_measure() noexcept;
 void renew_user_locks_in_child() noexcept;
 
 // Whether the thread of that number can still run code; for reuse of what was biased to it.

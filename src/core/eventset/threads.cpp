@@ -70,6 +70,15 @@ void free_state(ThreadState& state) {
   if (place != states.end()) states.erase(place);
 }
 
+// The calling thread's states of earlier lives of the library, which it may have been using when these ended.
+void free_former_states() {
+  std::erase_if(threads().states, [number = this_thread_number()](const auto& state) {
+    if (state->number != number || state->alive || state->sets != 0) return false;
+    detach_all(*state);
+    return true;
+  });
+}
+
 void note_end() noexcept {
   Threads& all = threads();
   const std::lock_guard guard(all.lock);
@@ -80,6 +89,7 @@ void note_end() noexcept {
     own = Own{};
     if (state->sets == 0) free_state(*state);
   }
+  free_former_states();
 }
 constinit thread_local AtThreadEnd end_of_thread __attribute__((tls_model("initial-exec"))) = {note_end};
 
@@ -123,6 +133,7 @@ ThreadState* this_thread_state() {
   watch_this_thread();
   Threads& all = threads();
   const std::lock_guard guard(all.lock);
+  free_former_states();
   all.states.push_back(std::make_unique<ThreadState>(this_thread_number(), id, components));
   own.state = all.states.back().get();
   own.epoch = library.epoch();
@@ -181,14 +192,24 @@ void release_thread(ThreadState& state) {
 void drop_all_threads(bool detach) {
   Threads& all = threads();
   const std::lock_guard guard(all.lock);
-  for (const auto& state : all.states) {
-    if (detach) detach_all(*state);
+  std::erase_if(all.states, [&](const auto& state) {
     state->alive = false;
-  }
-  // A set that another thread bound during the shutdown still points to its state.
-  std::erase_if(all.states, [](const auto& state) { return state->sets == 0; });
+    // A thread that lives may be in a call that uses its state: it frees the state itself, later.
+    const bool in_use =
+        detach && state->number != this_thread_number() && all.watched.contains(state->number);
+    // A set that another thread bound during the shutdown still points to its state.
+    if (in_use || state->sets != 0) return false;
+    if (detach) detach_all(*state);
+    return true;
+  });
   all.id_function.store(nullptr, std::memory_order_release);
   all.id_function_set.store(false, std::memory_order_release);
+}
+
+bool other_threads_measure() noexcept {
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  return all.watched.size() > (all.watched.contains(this_thread_number()) ? 1u : 0u);
 }
 
 void renew_user_locks_in_child() noexcept {

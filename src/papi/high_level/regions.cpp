@@ -212,15 +212,15 @@ void Regions::forget() {
   ++generation_;
 }
 
-// The library up, the events chosen, the report's place known.
-Status Regions::prepare(Face& face) {
-  if (const Status up = Library::instance().initialise(face); !up.ok()) return up;
-  const std::lock_guard guard(lock_);
+// Chooses the events and the report's place. Under lock_, with the library up.
+Status Regions::prepare() {
   if (pid_ != getpid()) {
     // In a forked child: the parent reports what the parent measured.
     if (pid_ != 0) forget();
     pid_ = getpid();
+    exiting_ = false;
   }
+  if (exiting_) return refuse(Code::kMisc, "regions have ended, because the process exits");
   if (planned_) return kSuccess;
   // As in PAPI, regions make threads known: PAPI_thread_id answers from then on.
   if (!thread_id_function_set())
@@ -236,7 +236,7 @@ Status Regions::prepare(Face& face) {
     exit_registered_ = true;
     std::atexit([] {
       try {
-        Regions::instance().finish();
+        Regions::instance().finish(End::kExit);
       } catch (...) {
         log_line(kLogApi, "the high-level report could not be written");
       }
@@ -255,9 +255,14 @@ Regions::Thread* Regions::own_thread() const noexcept {
   return mine->get();
 }
 
-Regions::Thread* Regions::make_thread() {
+// Under one lock from the plan to the thread that uses it: another thread may finish the regions at any moment.
+Result<Regions::Thread*> Regions::join() {
   std::shared_ptr<Thread>*& mine = ThisThread::measured;
   const std::lock_guard guard(lock_);
+  if (const Status ready = prepare(); !ready.ok()) return ready;
+  // Known to the library before the end of the regions is noted, so that their end comes first.
+  if (const Status known = register_thread(); !known.ok()) return known;
+  if (Thread* const known = own_thread(); known != nullptr) return known;
   delete std::exchange(mine, nullptr);
   auto thread = std::make_unique<std::shared_ptr<Thread>>(std::make_shared<Thread>());
   (*thread)->generation = generation_;
@@ -353,11 +358,10 @@ Status Regions::begin(std::string_view region, Face& face) {
   Thread* thread = own_thread();
   if (thread == nullptr || !Library::instance().initialised(face) ||
       thread->epoch != Library::instance().epoch()) {
-    if (const Status ready = prepare(face); !ready.ok()) return ready;
-    // Known to the library before the end of the regions is noted, so that their end comes first.
-    if (const Status known = register_thread(); !known.ok()) return known;
-    thread = own_thread();
-    if (thread == nullptr) thread = make_thread();
+    if (const Status up = Library::instance().initialise(face); !up.ok()) return up;
+    const Result<Thread*> joined = join();
+    if (!joined) return joined.status();
+    thread = *joined;
   }
   const std::lock_guard guard(thread->lock);
   if (const Status started = start_sets(thread); !started.ok()) return started;
@@ -437,9 +441,11 @@ void Regions::leave_thread() {
   free_sets(thread);
 }
 
-void Regions::finish() {
+void Regions::finish(End why) {
   const std::lock_guard guard(lock_);
-  if (!planned_ || pid_ != getpid()) return;
+  if (pid_ != getpid()) return;
+  if (why == End::kExit) exiting_ = true;
+  if (!planned_) return;
   ProcessReport report;
   report.interface_version = interface_version_;
   report.columns = plan_->columns;

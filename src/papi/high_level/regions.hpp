@@ -32,7 +32,7 @@ class Regions {
 
   // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning while the
   // thread measures with an eventset of the same substrate, as for any second set of it.
-  // Brings the library up for that libpapi.
+  // Brings the library up for that libpapi. kMisc once the process exits.
   SUBSTRATA_PRIVATE_API Status begin(std::string_view region, Face& face);
   // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
   // one.
@@ -43,8 +43,11 @@ class Regions {
   SUBSTRATA_PRIVATE_API Status stop();
   // Frees the calling thread's eventsets, before the library forgets the thread.
   SUBSTRATA_PRIVATE_API void leave_thread();
-  // Writes the report, if any region was ended, and forgets everything. At shutdown and at exit.
-  SUBSTRATA_PRIVATE_API void finish();
+  enum class End { kShutdown, kExit };
+  // Writes the report, if any region was ended, and forgets everything. Later regions are planned anew after a
+  // shutdown, and refused once the process exits. Other threads may be in any call meanwhile: what they measure then is
+  // in no report.
+  SUBSTRATA_PRIVATE_API void finish(End why);
 
   // How the report names the interface's version ("7.3.0.0"); the last one set counts.
   SUBSTRATA_PRIVATE_API void set_interface_version(std::string_view version);
@@ -66,12 +69,12 @@ class Regions {
 
   friend class Immortal<Regions>;
   Regions() = default;
-  Status prepare(Face& face);
+  Status prepare();
   void make_plan();
   void plan_event(const std::string& spec, Plan* plan, bool asked_for);
   void plan_metrics(std::string_view spec, Plan* plan);
   Thread* own_thread() const noexcept;
-  Thread* make_thread();
+  Result<Thread*> join();
   static Status make_sets(Thread* thread);
   static void free_sets(Thread* thread) noexcept;
   static Status start_sets(Thread* thread);
@@ -82,6 +85,7 @@ class Regions {
 
   ForkLock lock_;  // of everything below; a thread's own data has its own lock
   bool planned_ = false;
+  bool exiting_ = false;
   bool exit_registered_ = false;
   bool verbose_ = false;
   bool only_sums_ = false;

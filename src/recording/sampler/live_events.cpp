@@ -188,6 +188,7 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   named = false;
   add_willing_events(target.also, try_add, &refused_);
 
+  started_ = raw_now_ns();
   for (const auto& part : parts_) part->start();
   if (tree_ != nullptr) tree_->start();
   node_->start();

@@ -55,6 +55,8 @@ class LiveEvents {
   std::vector<Counting> counting() const;
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
+  // CLOCK_MONOTONIC_RAW when counts were 0.
+  std::int64_t started() const noexcept { return started_; }
   // What a person should know about how events are counted, one line each; refusals too.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
   // Of the usual events, where no others were named.
@@ -72,6 +74,7 @@ class LiveEvents {
   bool apart_ = false;
   std::vector<int> processors_;  // some of the machine's
   std::int64_t time_ = 0;
+  std::int64_t started_ = 0;
   std::int64_t busy_at_start_ns_ = -1;  // of the whole machine, where that is shown
 };
 

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/immortal.hpp"
 #include "base/shared_file.hpp"
 
 namespace substrata::pages {
@@ -45,8 +46,8 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free);
 // Names open in this process: record locks do not part two holds of one process.
 std::mutex open_names_mutex;
 std::set<std::string>& open_names() {
-  static std::set<std::string> names;
-  return names;
+  static Immortal<std::set<std::string>> names;
+  return *names;
 }
 
 uint64_t now_ns() noexcept {

@@ -13,6 +13,9 @@
 namespace substrata {
 namespace {
 
+// CLI11's words where a text is not of the wanted type: of ours only numbers are converted.
+const std::string kNoNumber = "Could not convert: ";
+
 std::vector<Arguments::Declared>* described = nullptr;
 
 const char* label(Arguments::Value what) {
@@ -57,7 +60,11 @@ void Arguments::required(const std::string& names, std::string& value, const std
 }
 
 void Arguments::number(const std::string& names, std::uint64_t& value, const std::string& text) {
-  app_->add_option(names, value, text);
+  // CLI11 takes -3 for a very large number.
+  app_->add_option(names, value, text)
+      ->check([name = names.substr(names.rfind(',') + 1)](const std::string& word) {
+        return word.find('-') == std::string::npos ? std::string() : kNoNumber + name + " = " + word;
+      });
 }
 
 void Arguments::words(const std::string& names, std::vector<std::string>& values, const std::string& text,
@@ -134,8 +141,8 @@ std::string Arguments::fault(const CLI::ParseError& error) const {
     return "there is no option '" + word + "'" + (near.empty() ? "" : "; did you mean " + near + "?");
   }
   const std::string text = error.what();
-  constexpr std::string_view kNoNumber = "Could not convert: ";  // only numbers are converted
-  if (text.rfind(kNoNumber, 0) == 0) return text.substr(kNoNumber.size()) + " is no whole number";
+  if (const std::size_t at = text.find(kNoNumber); at != std::string::npos)
+    return text.substr(at + kNoNumber.size()) + " is no whole number of 0 or more";
   return text;
 }
 

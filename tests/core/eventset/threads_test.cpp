@@ -75,12 +75,13 @@ TEST_F(ThreadCalls, SetOutlivesTheThreadThatMadeIt) {
   EXPECT_TRUE(destroy_event_set(set).ok());
 }
 
-// The blocks take the places of what the shutdown has freed so far, in the memory of either thread; a sanitizer
-// sees the same access by itself.
+// The blocks take the places of what the shutdown has freed, in the memory of either thread; a sanitizer sees the same
+// access by itself.
 TEST_F(ThreadCalls, ThreadThatEndsDuringAShutdownWritesToNothingFreed) {
   set_of({"alpha::CYCLES"});
   std::atomic<int> step{0};
   std::vector<std::vector<std::byte>> blocks;
+  blocks.reserve(64);
   const auto take_places = [&] {
     for (int i = 0; i < 32; ++i) blocks.emplace_back(sizeof(ThreadState), std::byte{1});
   };
@@ -92,18 +93,36 @@ TEST_F(ThreadCalls, ThreadThatEndsDuringAShutdownWritesToNothingFreed) {
     take_places();
   });
   step.wait(0);
-  blocks.reserve(64);
-  fake::while_closing = [&] {
-    take_places();
-    step = 2;
-    step.notify_all();
-    ending.join();
-  };
   Library::instance().shutdown();
-  fake::while_closing = nullptr;
+  take_places();
+  step = 2;
+  step.notify_all();
+  ending.join();
   ASSERT_EQ(blocks.size(), 64u);
   for (const auto& block : blocks)
     EXPECT_EQ(std::count(block.begin(), block.end(), std::byte{1}), std::ssize(block));
+  EXPECT_TRUE(Library::instance().initialise().ok());
+  Library::instance().shutdown();  // closes what stayed open for the other thread
+}
+
+TEST_F(ThreadCalls, AThreadInsideASubstrateFindsItOpenDuringAShutdown) {
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    set_of({"alpha::CYCLES"});
+    step = 1;
+    step.notify_all();
+    step.wait(1);
+  });
+  step.wait(0);
+  Library::instance().shutdown();
+  EXPECT_LT(fake::calls.closes, fake::calls.opens);
+  step = 2;
+  step.notify_all();
+  other.join();
+  EXPECT_TRUE(Library::instance().initialise().ok());
+  set_of({"alpha::CYCLES"});
+  Library::instance().shutdown();
+  EXPECT_EQ(fake::calls.closes, fake::calls.opens) << "no other thread measures";
 }
 
 TEST_F(ThreadCalls, AnotherThreadMayStopAndStartASet) {

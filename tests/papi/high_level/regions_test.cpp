@@ -246,4 +246,76 @@ TEST_F(Regions, ARankThatBeginsAfterAnotherRanksEndLeavesItsReportInPlace) {
   EXPECT_EQ(reports_in("papi_hl_output").size(), 2u);
 }
 
+// A life in which four threads measure regions without end while `end` ends the library or the process. How the life
+// ended.
+int life_of_regions(useconds_t duration, const std::function<void()>& end) {
+  const pid_t child = fork();
+  if (child != 0) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+  }
+  alarm(30);  // its default action ends a life that hangs
+  PAPI_library_init(PAPI_VER_CURRENT);
+  for (int i = 0; i < 4; ++i)
+    std::thread([] {
+      for (;;) {
+        PAPI_hl_region_begin("x");
+        PAPI_hl_region_end("x");
+      }
+    }).detach();
+  usleep(duration);
+  end();
+  std::exit(0);
+}
+
+class RegionsOfThreads : public Regions {
+ protected:
+  void SetUp() override {
+    SKIP_UNDER_THREAD_SANITIZER();
+    setenv("PAPI_OUTPUT_DIRECTORY", folder_.c_str(), 1);
+    setenv("PAPI_EVENTS", "example:::ticks", 1);
+  }
+  void TearDown() override {
+    unsetenv("PAPI_OUTPUT_DIRECTORY");
+    unsetenv("PAPI_EVENTS");
+  }
+  static void expect_lives_end_well(int lives, const std::function<void()>& end) {
+    for (int i = 0; i < lives; ++i)
+      ASSERT_EQ(life_of_regions(static_cast<useconds_t>(1000 + 200 * i), end), 0) << "life " << i;
+  }
+};
+
+TEST_F(RegionsOfThreads, DoNotEndAProcessThatExitsMeanwhile) {
+  expect_lives_end_well(40, [] {});
+}
+
+TEST_F(RegionsOfThreads, DoNotEndAProcessThatShutsDownAndExitsMeanwhile) {
+  expect_lives_end_well(40, [] { PAPI_shutdown(); });
+}
+
+TEST_F(RegionsOfThreads, DoNotEndAProcessThatShutsDownAndInitialisesAgainMeanwhile) {
+  expect_lives_end_well(20, [] {
+    for (int i = 0; i < 50; ++i) {
+      PAPI_shutdown();
+      PAPI_library_init(PAPI_VER_CURRENT);
+    }
+  });
+}
+
+TEST_F(RegionsOfThreads, BegunByAnExitHandlerAfterTheReportAreRefused) {
+  const pid_t child = fork();
+  if (child == 0) {
+    // Registered before the regions' own handler, so called after it.
+    std::atexit([] { _exit(PAPI_hl_region_begin("late") == PAPI_EMISC ? 0 : 5); });
+    PAPI_hl_region_begin("x");
+    PAPI_hl_region_end("x");
+    std::exit(3);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reports_in("papi_hl_output").size(), 1u);
+}
+
 }  // namespace

@@ -39,6 +39,26 @@ TEST(StatOptions, RepeatedRunsGiveTheirNumberAndAnError) {
   EXPECT_THAT(ran.errors, HasSubstr("+-"));
 }
 
+TEST(StatOptions, ASignalToEndEndsTheSeriesOfRuns) {
+  const TemporaryFolder folder;
+  const std::string count = folder.file("count");
+  const Ran ran = tool("stat -r 5 -e 'example:::constant' -- sh -c 'echo x >> " + count +
+                       "; kill -TERM $PPID; sleep 60'");
+  EXPECT_EQ(ran.status, 143) << ran.errors;
+  EXPECT_EQ(contents(count), "x\n") << "no run after the one that was ended";
+}
+
+TEST(StatOptions, AProcessIsBusyForNoLongerThanItWasCounted) {
+  if (!perf_opens()) GTEST_SKIP() << "perf::TASK-CLOCK does not open here";
+  const Ran ran = shell("sh -c 'while :; do :; done' & p=$!; " SUBSTRATA_TOOL
+                        " stat -j -p $p -e perf::TASK-CLOCK -- true; s=$?; kill $p; exit $s");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json report = json::parse(ran.errors);
+  const double counted_s = 1e-9 * report.at("events").at(0).at("value").get<double>();
+  constexpr double kClocksDiffer = 1.05;
+  EXPECT_LE(counted_s, kClocksDiffer * report.at("seconds").get<double>()) << ran.errors;
+}
+
 TEST(StatOptions, TheFirstRunThatFailsGivesTheStatus) {
   const TemporaryFolder folder;
   const std::string count = folder.file("count");

@@ -82,8 +82,9 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
   if (timer.get() < 0) throw std::system_error(errno, std::generic_category(), "no timer");
   take_row(events, sink, set);
   Intervals intervals;
+  // The time to divide counts by is that in which they were counted, not that of the command.
+  const std::int64_t begin = events.started();
   if (child != nullptr) child->go();
-  const std::int64_t begin = raw_now_ns();
   intervals.begin(begin);
   itimerspec ticks{};
   ticks.it_interval.tv_sec = plan.interval_ns / 1'000'000'000;
@@ -114,8 +115,8 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
     std::uint64_t due = 0;
     if (how.empty() && read(timer.get(), &due, sizeof due) == static_cast<ssize_t>(sizeof due)) row();
   }
-  const std::int64_t end = raw_now_ns();
   row();
+  const std::int64_t end = events.time();
   int status = 0;
   recording::Properties end_properties;
   if (child != nullptr) {
@@ -126,7 +127,9 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
   end_properties.emplace_back("exit_status", std::to_string(status));
   end_properties.emplace_back("command.elapsed_s", std::to_string(1e-9 * static_cast<double>(end - begin)));
   sink.end(end, end_properties);
-  return counts_of(recording::lay_out(sink.recording()), events.counting(), events.refused());
+  Counts counts = counts_of(recording::lay_out(sink.recording()), events.counting(), events.refused());
+  counts.told_to_end = child != nullptr ? child->told_to_end() : how == "stopped by a signal";
+  return counts;
 }
 
 }  // namespace substrata::tool

@@ -39,7 +39,9 @@ Counts measure_command(Plan plan, const OnInterval& on_interval) {
   plan.flush_ns = plan.interval_ns;  // a flush after every sample
   const Outcome outcome = run_sampled(plan, destination);
   if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
-  return counts_of(recording::lay_out(result), outcome.counting, outcome.refused);
+  Counts counts = counts_of(recording::lay_out(result), outcome.counting, outcome.refused);
+  counts.told_to_end = outcome.told_to_end;
+  return counts;
 }
 
 }  // namespace substrata::tool
