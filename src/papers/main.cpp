@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments/arguments.hpp"
+#include "papers/claims.hpp"
 #include "papers/report.hpp"
 #include "papers/reproduction.hpp"
 #include "terminal/progress.hpp"
@@ -59,7 +60,7 @@ int reproduce(int argc, char** argv) {
   arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
   arguments.word("--figures", figures, "folder for the figures alone: nothing is judged",
                  Arguments::Value::kFolder);
-  arguments.word("--record", recording, "folder that gets the verdicts", Arguments::Value::kFolder);
+  arguments.word("--record", recording, "folder that gets the whole report", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
   const std::vector<Reproduction> all = reproductions();
@@ -93,7 +94,7 @@ int reproduce(int argc, char** argv) {
     return 3;
   }
   if (!recording.empty()) record(report, recording);
-  const bool same = compare_with_recorded(report, recorded_verdicts(chosen->id));
+  const bool same = compare_with_recorded(report, stated_claims(chosen->id));
   if (json)
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   else
