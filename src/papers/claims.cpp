@@ -19,6 +19,20 @@ void admit(const Json& object, std::initializer_list<std::string_view> members) 
       throw std::invalid_argument("unknown member '" + name + "'");
 }
 
+// A recorded verdict is a word, or two where the state of the machine decides: "holds|undecided". All three would say
+// nothing.
+void check_verdict(const std::string& verdict) {
+  const auto known = [](std::string_view word) {
+    return word == name_of(Verdict::kHolds) || word == name_of(Verdict::kDiffers) ||
+           word == name_of(Verdict::kUndecided);
+  };
+  const std::size_t bar = verdict.find('|');
+  if (!known(std::string_view(verdict).substr(0, bar)) ||
+      (bar != std::string::npos && !known(std::string_view(verdict).substr(bar + 1))))
+    throw std::invalid_argument("a verdict is 'holds', 'differs' or 'undecided', or two of them, not '" +
+                                verdict + "'");
+}
+
 Interval interval_of(const std::string& name) {
   if (name == "mean") return Interval::kMean;
   if (name == "range") return Interval::kRange;
@@ -27,8 +41,10 @@ Interval interval_of(const std::string& name) {
 
 Claim claim_from(const Json& json) {
   admit(json, {"id", "section", "claim", "paper", "compared", "unit", "least", "most", "interval", "fitted",
-               "unsourced", "mutant"});
+               "unsourced", "mutant", "verdict", "verdict_full"});
   admit(json.at("mutant"), {"setting", "removes"});
+  check_verdict(json.at("verdict"));
+  if (json.contains("verdict_full") && !json["verdict_full"].is_null()) check_verdict(json["verdict_full"]);
   constexpr double kAny = std::numeric_limits<double>::infinity();
   std::vector<Unsourced> unsourced;
   const Json parameters = json.value("unsourced", Json::object());

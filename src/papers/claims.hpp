@@ -12,7 +12,7 @@ namespace substrata::papers {
 // does.
 Study study_from(const std::string& text, Readings (*measure)(const Case&));
 
-// The text of the reproduction's file; empty if there is none. Generated.
+// The text of the file of a reproduction. Generated.
 std::string stated_claims(const std::string& id);
 
 // The reproduction that tries these claims.

@@ -59,7 +59,7 @@ int reproduce(int argc, char** argv) {
   arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
   arguments.word("--figures", figures, "folder for the figures alone: nothing is judged",
                  Arguments::Value::kFolder);
-  arguments.word("--record", recording, "folder that gets the verdicts", Arguments::Value::kFolder);
+  arguments.word("--record", recording, "folder that gets the whole report", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
   const std::vector<Reproduction> all = reproductions();
@@ -93,7 +93,7 @@ int reproduce(int argc, char** argv) {
     return 3;
   }
   if (!recording.empty()) record(report, recording);
-  const bool same = compare_with_recorded(report, recorded_verdicts(chosen->id));
+  const bool same = compare_with_recorded(report, stated_claims(chosen->id));
   if (json)
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   else

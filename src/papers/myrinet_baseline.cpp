@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "papers/claims.hpp"
 #include "papers/myrinet_packets.hpp"
 #include "papers/myrinet_runs.hpp"
 #include "papers/plot.hpp"
@@ -64,47 +65,6 @@ Readings measure(const Case& one) {
   return {{"source", {source}}, {"dest", {dest}}, {"net-least", {least}}, {"net-most", {most}}};
 }
 
-Study study() {
-  const std::string fitted = "the costs of the DMA engine and of the network, to this figure";
-  const Mutant mutant{kFft, "the idleness: other packets are under way"};
-  const Unsourced rounds{"how many messages the measuring program sends to and fro",
-                         {"rounds=2", "rounds=10"}};
-  const std::string alone = " of packets that meet no other, worst of 4 to 124 bytes";
-  return {{{"source",
-            {"2.4, figure 5", "SourceLatency below 128 bytes with nothing else under way",
-             "below 11 us (section 4.2)"},
-            {"average" + alone, "us", 0, 11},
-            Interval::kRange,
-            fitted,
-            {rounds},
-            mutant},
-           {"dest",
-            {"2.4, figure 5", "DestLatency below 128 bytes with nothing else under way",
-             "below 5 us (section 4.2)"},
-            {"average" + alone, "us", 0, 5},
-            Interval::kRange,
-            fitted,
-            {rounds},
-            mutant},
-           {"net-most",
-            {"2.4, figure 5", "NetLatency less LANaiLatency is at most 4 us", "3 to 4 us (section 4.2)"},
-            {"largest average over 4 to 4096 bytes", "us", 3, 4},
-            Interval::kRange,
-            fitted,
-            {rounds},
-            mutant},
-           {"net-least",
-            {"2.4, figure 5", "NetLatency less LANaiLatency is at least 3 us", "3 to 4 us (section 4.2)"},
-            {"least average over 4 to 4096 bytes", "us", 3, 4},
-            Interval::kRange,
-            fitted,
-            {rounds},
-            mutant}},
-          {{"8 nodes", 1, 8}, {"4 nodes", 1, 4}, {"2 nodes", 1, 2}},
-          {{"8 nodes", 1, 8}, {"4 nodes", 1, 4}, {"2 nodes", 1, 2}},
-          measure};
-}
-
 void figures(const Setting& setting) {
   std::vector<Series> lines{
       {"SourceLatency", {}}, {"LANaiLatency", {}}, {"NetLatency", {}}, {"DestLatency", {}}};
@@ -136,9 +96,7 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction myrinet_baseline{.id = "myrinet-baseline",
-                                           .title = "Myrinet monitor, figure 5: baseline latencies",
-                                           .study = study,
-                                           .figures = figures};
+extern const Reproduction myrinet_baseline =
+    stated("myrinet-baseline", "Myrinet monitor, figure 5: baseline latencies", measure, figures);
 
 }  // namespace substrata::papers

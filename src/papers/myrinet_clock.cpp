@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -13,13 +12,13 @@
 #include <utility>
 
 #include "base/parse.hpp"
+#include "papers/claims.hpp"
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;
 namespace {
 
-constexpr double kClaimUs = 3;
 // The paper synchronises "roughly once per second" where nothing is corrected: two clocks that are off by so much in
 // opposite directions then differ by its 3 us.
 constexpr double kDriftPpm = 1.5;
@@ -144,72 +143,9 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr double kNoBound = std::numeric_limits<double>::infinity();
-  const std::string largest = "largest difference between two nodes' clocks in the simulated time";
-  const Unsourced wander{"by how many parts in 10^9 a clock's drift changes within half an hour (2 is ours)",
-                         {"wander=10", "wander=30", "wander=100"}};
-  const Unsourced drift{"how far clocks are off (1.5 ppm follow from the paper's one second)",
-                        {"drift=0.5", "drift=5", "drift=100"}};
-  const Mutant idle{"idle", "other packets, so that nothing is waited for"};
-  return {
-      {{"error",
-        {"3.2", "the error of the global clock is small, synchronised every 5 minutes with drift corrected",
-         "less than 3 us"},
-        {largest, "us", 0, kClaimUs},
-        Interval::kRange,
-        "nothing",
-        {wander, drift},
-        {"uncorrected", "the correction of drift"}},
-       {"uncorrected",
-        {"2.2", "without the correction 5 minutes are too long",
-         "a global re-synchronisation every second is needed"},
-        {largest, "us", kClaimUs, kNoBound},
-        Interval::kRange,
-        "nothing",
-        {wander, drift},
-        {"corrected", "what is claimed to be too little: drift is corrected"}},
-       {"every-second",
-        {"2.2", "without the correction a synchronisation every second is enough", "roughly once per second"},
-        {largest, "us", 0, kClaimUs},
-        Interval::kRange,
-        "the drift of 1.5 ppm follows from this statement",
-        {wander, drift},
-        {"period=300", "the frequency: every 5 minutes"}},
-       {"pairs",
-        {"3.2", "messages of one length have the same NetLatency between all pairs, up to the clocks' error",
-         "less than 3 us"},
-        {"largest half difference of the two ways of a pair's messages of 1000 bytes, every ten seconds",
-         "us", 0, kClaimUs},
-        Interval::kRange,
-        "nothing",
-        {wander},
-        {"uncorrected", "the correction of drift"}},
-       {"stamps",
-        {"3.2", "time stamps inside long operations keep the error of polling small",
-         "several methods make it negligible (no figure given)"},
-        {"the error without them by that with them; 5 % more are ours", "", 1.05, kNoBound},
-        Interval::kMean,
-        "nothing",
-        {wander},
-        idle},
-       {"priority",
-        {"3.2", "priority of clock packets keeps the global clock precise",
-         "as precise as possible (no figure given)"},
-        {"the error without it by that with it; 5 % more are ours", "", 1.05, kNoBound},
-        Interval::kMean,
-        "nothing",
-        {wander},
-        idle}},
-      {{"20 minutes, 4 nodes", 20, 4}, {"20 minutes, 8 nodes", 20, 8}, {"30 minutes, 8 nodes", 30, 8}},
-      {{"60 minutes, 4 nodes", 60, 4}, {"60 minutes, 16 nodes", 60, 16}, {"60 minutes, 8 nodes", 60, 8}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction myrinet_clock{.id = "myrinet-clock",
-                                        .title = "Myrinet monitor, sections 2.2 and 3.2: the global clock",
-                                        .study = study};
+extern const Reproduction myrinet_clock =
+    stated("myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock", measure);
 
 }  // namespace substrata::papers

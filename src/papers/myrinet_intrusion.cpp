@@ -4,6 +4,7 @@
 #include <functional>
 #include <ostream>
 
+#include "papers/claims.hpp"
 #include "papers/myrinet_runs.hpp"
 #include "papers/plot.hpp"
 
@@ -101,75 +102,6 @@ Readings measure(const Case& one) {
   loses("alternating-long", alternating_of, kLongSizes);
   if (one.wants("way")) found["way"] = {way_of(one)};
   return found;
-}
-
-Study study() {
-  const std::string fitted = "the monitor's costs, to this figure";
-  const std::string fitted_elsewhere = "the monitor's costs, to figures 7, 9 and 10";
-  const Mutant dear{"monitor_cost=2000", "the low cost: each part of the monitor takes twenty times as long"};
-  Study made;
-  for (const char* program : {"fft", "radix", "gauss", "sockets"}) {
-    made.claims.emplace_back(
-        program, Statement{"3.1", std::string("the monitor hardly slows down ") + program, "less than 3 %"},
-        Criterion{"run time with the monitor beyond that without; the interval must lie within 3 % either "
-                  "way, since a "
-                  "monitor speeds no program up: noise of that size would decide nothing",
-                  "%", -0.03, 0.03},
-        Interval::kMean, "nothing", std::vector<Unsourced>{}, dear);
-  }
-  made.claims.emplace_back(
-      "short",
-      Statement{"3.3, figure 7", "the monitor takes little bandwidth of short messages, one way",
-                "within 10 to 15 %"},
-      Criterion{"largest loss of bandwidth, 4 to 128 bytes", "%", 0, 0.15}, Interval::kRange, fitted,
-      std::vector<Unsourced>{}, dear);
-  made.claims.emplace_back(
-      "long",
-      Statement{"3.3, figure 7", "the monitor takes very little bandwidth above 128 bytes, one way",
-                "within 4 %"},
-      Criterion{"largest loss of bandwidth, 130 to 4096 bytes", "%", 0, 0.04}, Interval::kRange, fitted,
-      std::vector<Unsourced>{}, dear);
-  made.claims.emplace_back(
-      "both",
-      Statement{"3.3", "the monitor disturbs little when both nodes send at the same time",
-                "little perturbation (no figure given)"},
-      Criterion{"largest loss of bandwidth, 4 to 128 bytes; the bound is that of one way", "%", 0, 0.15},
-      Interval::kRange, fitted, std::vector<Unsourced>{}, dear);
-  const auto as_one_way = [&](const char* claim, const char* text, const char* value, const char* compared,
-                              double most) {
-    made.claims.emplace_back(claim, Statement{"3.3, figure 8", text, value},
-                             Criterion{compared, "%", 0, most}, Interval::kRange, fitted_elsewhere,
-                             std::vector<Unsourced>{}, dear);
-  };
-  as_one_way("alternating-short", "short messages to and fro lose as little bandwidth as one way",
-             "similar accuracy as one way (within 10 to 15 %)",
-             "largest loss of bandwidth, 4 to 128 bytes, one message under way at a time", 0.15);
-  as_one_way("alternating-long", "messages above 128 bytes to and fro lose as little bandwidth as one way",
-             "similar accuracy as one way (within 4 %)",
-             "largest loss of bandwidth, 130 to 4096 bytes, one message under way at a time", 0.04);
-  made.claims.emplace_back(
-      "way",
-      Statement{"3.3, figure 9", "the monitor adds the same to the one-way latency at all sizes",
-                "about 5 us"},
-      Criterion{"half a round trip with the monitor less that without, farthest from 5 us over 4 to "
-                "4096 bytes; 1 us is ours",
-                "us", 4, 6},
-      Interval::kRange, fitted, std::vector<Unsourced>{}, dear);
-  made.claims.emplace_back(
-      "host",
-      Statement{"3.3, figure 10", "the monitor adds little to the host's overhead of a send",
-                "less than 1.5 us"},
-      Criterion{"time of a message in a stream with the monitor less that without, 4 to 128 bytes", "us", 0,
-                1.5},
-      Interval::kRange, fitted, std::vector<Unsourced>{}, dear);
-  made.reduced = {{"4096 points, 4 nodes", 4096, 4},
-                  {"4096 points, 8 nodes", 4096, 8},
-                  {"8192 points, 8 nodes", 8192, 8}};
-  made.full = {{"65536 points, 8 nodes", 65536, 8},
-               {"262144 points, 4 nodes", 262144, 4},
-               {"262144 points, 8 nodes", 262144, 8}};
-  made.measure = measure;
-  return made;
 }
 
 // One figure: a value for each size and each part of the monitor.
@@ -284,9 +216,7 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction myrinet_intrusion{.id = "myrinet-intrusion",
-                                            .title = "Myrinet monitor, section 3: what the monitor costs",
-                                            .study = study,
-                                            .figures = figures};
+extern const Reproduction myrinet_intrusion =
+    stated("myrinet-intrusion", "Myrinet monitor, section 3: what the monitor costs", measure, figures);
 
 }  // namespace substrata::papers

@@ -3,7 +3,6 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -19,25 +18,10 @@ namespace substrata::papers {
 using namespace model_runs;
 namespace {
 
-constexpr double kNoBound = std::numeric_limits<double>::infinity();
 constexpr Lengths kAll{0, 4096};
 constexpr Lengths kShort{0, 127};
 constexpr Lengths kShortAlike{0, 127, true};
 constexpr char kAlone[] = "contention=no";
-constexpr char kNothing[] = "nothing";
-constexpr char kContention[] = "the contention: each packet travels as if alone";
-const Unsourced kBuffers{"receive buffers of an interface",
-                         {"receive_buffers=1", "receive_buffers=2", "receive_buffers=4", "receive_buffers=8",
-                          "receive_buffers=64"}};
-const Unsourced kMemory{"by how much a busy host memory slows a DMA",
-                        {"memory_slowdown=100", "memory_slowdown=150", "memory_slowdown=300"}};
-
-// A latency that contention raises: not where each packet travels as if alone.
-Claim of_contention(const char* id, Statement statement, Criterion criterion,
-                    std::vector<Unsourced> unsourced) {
-  return {id,       std::move(statement), std::move(criterion), Interval::kMean,
-          kNothing, std::move(unsourced), {kAlone, kContention}};
-}
 
 std::string fft(std::uint64_t points) { return "fft:points=" + std::to_string(points); }
 std::string radix(std::uint64_t points) { return "radix:keys=" + std::to_string(8 * points); }
@@ -84,39 +68,6 @@ Readings measure_fft(const Case& one) {
   return found;
 }
 
-const std::vector<Size> kReduced{
-    {"4096 points, 4 nodes", 4096, 4}, {"4096 points, 8 nodes", 4096, 8}, {"8192 points, 8 nodes", 8192, 8}};
-const std::vector<Size> kFull{{"65536 points, 8 nodes", 65536, 8},
-                              {"262144 points, 4 nodes", 262144, 4},
-                              {"262144 points, 8 nodes", 262144, 8}};
-
-Study study_fft() {
-  return {
-      {of_contention("net",
-                     {"4.2, figure 6", "NetLatency less LANaiLatency of FFT rises with contention",
-                      "from 3 to 4 us to about 9 us"},
-                     {"average over all packets; 6 to 13 us are our bounds", "us", 6, 13}, {kBuffers}),
-       of_contention(
-           "source",
-           {"4.2, figure 6",
-            "SourceLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
-            "from below 11 us to over 20 us"},
-           {"average over the packets below 128 bytes that are alike to the idle cluster's: without the word "
-            "behind "
-            "each page, which is slow in an idle cluster, too",
-            "us", 20, kNoBound},
-           {kBuffers, kMemory}),
-       of_contention("dest",
-                     {"4.2, figure 6",
-                      "DestLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
-                      "from below 5 us to about 16 us"},
-                     {"average over the same packets; 10 to 24 us are our bounds", "us", 10, 24},
-                     {kBuffers, kMemory})},
-      kReduced,
-      kFull,
-      measure_fft};
-}
-
 Readings measure_radix(const Case& one) {
   const Latencies of_radix = latencies_of(radix(one.size.amount), one, kShortAlike, one.setting);
   const Latencies alone = alone_of(radix(one.size.amount), one, kShortAlike);
@@ -129,27 +80,6 @@ Readings measure_radix(const Case& one) {
     found["fft"] = {of_radix.source / of_fft.source, "FFT " + microseconds(of_fft.source)};
   }
   return found;
-}
-
-Study study_radix() {
-  return {{of_contention("source",
-                         {"4.2, figure 11",
-                          "SourceLatency of RADIX is very high, since comparing pages keeps the memory busy",
-                          "very high (no figure given)"},
-                         {"average below 128 bytes without words behind pages, by that of the same packets "
-                          "each alone; 2 is "
-                          "ours",
-                          "", 2, kNoBound},
-                         {kBuffers, kMemory}),
-           of_contention("fft",
-                         {"4.2, figures 6 and 11", "SourceLatency of RADIX is higher than FFT's",
-                          "very high against over 20 us"},
-                         {"average below 128 bytes without words behind pages, by FFT's; 5 % more are ours",
-                          "", 1.05, kNoBound},
-                         {kBuffers, kMemory})},
-          kReduced,
-          kFull,
-          measure_radix};
 }
 
 // Of broadcasts: shorter than the whole rows that are gathered at the end, and than the packets of those.
@@ -185,40 +115,6 @@ Readings measure_gauss(const Case& one) {
       {"source",
        {source / alone.source, microseconds(source) + ", each alone " + microseconds(alone.source)}},
       {"lanai", {lanai / alone.lanai, microseconds(lanai) + ", each alone " + microseconds(alone.lanai)}}};
-}
-
-Study study_gauss() {
-  const Unsourced reading{
-      "what the program is: the pivot row's owner broadcasts; it does so ahead of its other rows; every node "
-      "broadcasts the best of its lines",
-      {"ahead=1", "pivoting=1"}};
-  const std::string compared =
-      "average over packets of 1 to 4 KB, all of broadcasts, by that of the same packets each "
-      "alone; three times is ours";
-  return {{{"sends",
-            {"4.3", "each broadcast is a separate send to every other node", "seven sends on 8 nodes"},
-            {"packets of broadcasts, by those of a send to each other node", "", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {"broadcast=ring", "the separate sends: the next node passes the line on"}},
-           of_contention(
-               "source",
-               {"4.3, figure 14", "SourceLatency of Gauss is very high, because a line is sent seven times",
-                "very high (no figure given)"},
-               {compared, "", 3, kNoBound}, {kBuffers, reading}),
-           of_contention(
-               "lanai",
-               {"4.3, figure 14", "LANaiLatency of Gauss is very high, because a line is sent seven times",
-                "very high (no figure given)"},
-               {compared, "", 3, kNoBound}, {kBuffers, reading})},
-          {{"192 unknowns, 8 nodes", 192, 8},
-           {"256 unknowns, 4 nodes", 256, 4},
-           {"256 unknowns, 8 nodes", 256, 8}},
-          {{"512 unknowns, 8 nodes", 512, 8},
-           {"1024 unknowns, 4 nodes", 1024, 4},
-           {"1024 unknowns, 8 nodes", 1024, 8}},
-          measure_gauss};
 }
 
 constexpr std::uint64_t kPaperPoints = 262144;
@@ -277,63 +173,6 @@ Readings measure_multiprogram(const Case& one) {
       {"radix-time",
        {radix_time / radix_alone.seconds,
         both(digits(radix_time, 3) + " s", digits(radix_alone.seconds, 3) + " s")}}};
-}
-
-Study study_multiprogram() {
-  const Mutant sharing{"slice_ms=0", "the sharing of processors: each program has its own"};
-  const auto falls = [](const char* what) {
-    return Criterion{std::string("change of ") + what + " when both run; any fall counts", "%", -1, -0.0001};
-  };
-  const auto takes = [](double least) {
-    return Criterion{"execution time when both run, by that alone; the bound is ours", "", least, kNoBound};
-  };
-  return {{{"fft-net",
-            {"4.2, figure 12", "contention in network and interface is alleviated for FFT",
-             "alleviated (no figure given)"},
-            falls("FFT's NetLatency less LANaiLatency"),
-            Interval::kMean,
-            kNothing,
-            {kBuffers},
-            sharing},
-           {"radix-net",
-            {"4.2, figure 13", "contention in network and interface is alleviated for RADIX",
-             "alleviated (no figure given)"},
-            falls("RADIX's NetLatency less LANaiLatency"),
-            Interval::kMean,
-            kNothing,
-            {kBuffers},
-            sharing},
-           {"radix-source",
-            {"4.2, figure 13", "contention of the I/O bus is slightly reduced for RADIX",
-             "slightly reduced (no figure given)"},
-            falls("RADIX's SourceLatency"),
-            Interval::kMean,
-            kNothing,
-            {},
-            sharing},
-           {"fft-time",
-            {"4.2", "FFT takes much longer than alone, since nothing is coscheduled",
-             "much greater (no figure given)"},
-            takes(1.5),
-            Interval::kMean,
-            kNothing,
-            {},
-            sharing},
-           {"radix-time",
-            {"4.2", "RADIX takes much longer than alone, since nothing is coscheduled",
-             "much greater (no figure given)"},
-            takes(1.5),
-            Interval::kMean,
-            kNothing,
-            {},
-            sharing}},
-          {{"4096 points, 4 nodes", 4096, 4},
-           {"8192 points, 4 nodes", 8192, 4},
-           {"4096 points, 8 nodes", 4096, 8}},
-          {{"65536 points, 8 nodes", 65536, 8},
-           {"131072 points, 8 nodes", 131072, 8},
-           {"262144 points, 8 nodes", 262144, 8}},
-          measure_multiprogram};
 }
 
 // The signature of a program, for the folder.
@@ -410,23 +249,15 @@ void draw_both(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction myrinet_fft{.id = "myrinet-fft",
-                                      .title = "Myrinet monitor, figure 6: signature of FFT",
-                                      .study = study_fft,
-                                      .figures = draw_fft};
-extern const Reproduction myrinet_radix{.id = "myrinet-radix",
-                                        .title = "Myrinet monitor, figure 11: signature of RADIX",
-                                        .study = study_radix,
-                                        .figures = draw_radix};
-extern const Reproduction myrinet_gauss{
-    .id = "myrinet-gauss",
-    .title = "Myrinet monitor, figure 14: Gaussian elimination by messages",
-    .study = study_gauss,
-    .figures = draw_gauss};
-extern const Reproduction myrinet_multiprogram{
-    .id = "myrinet-multiprogram",
-    .title = "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
-    .study = study_multiprogram,
-    .figures = draw_both};
+extern const Reproduction myrinet_fft =
+    stated("myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", measure_fft, draw_fft);
+extern const Reproduction myrinet_radix =
+    stated("myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX", measure_radix, draw_radix);
+extern const Reproduction myrinet_gauss =
+    stated("myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", measure_gauss,
+           draw_gauss);
+extern const Reproduction myrinet_multiprogram =
+    stated("myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
+           measure_multiprogram, draw_both);
 
 }  // namespace substrata::papers

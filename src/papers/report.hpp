@@ -13,9 +13,9 @@ namespace substrata::papers {
 nlohmann::ordered_json report_of(const Reproduction& reproduction, bool full, const Setting& setting);
 
 // Adds to each claim of the report the recorded verdict; false if one has no verdict, or another one than recorded.
-// Where nothing is recorded, because the machine decides, a claim that differs is a change.
-// `recorded`: the JSON of recorded_verdicts.
-bool compare_with_recorded(nlohmann::ordered_json& report, const std::string& recorded);
+// Where null is recorded, these sizes have not been tried: a claim that differs is a change then.
+// `claims`: the JSON of stated_claims.
+bool compare_with_recorded(nlohmann::ordered_json& report, const std::string& claims);
 
 std::string text_of(const nlohmann::ordered_json& report);
 

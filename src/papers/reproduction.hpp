@@ -33,8 +33,4 @@ struct Reproduction {
 // Adding one takes that file and a line in CMakeLists.txt.
 std::vector<Reproduction> reproductions();
 
-// The recorded report of a reproduction, JSON of two reports, "reduced" and "full"; empty if there is none. Generated
-// from the folder verdicts.
-std::string recorded_verdicts(const std::string& id);
-
 }  // namespace substrata::papers

@@ -1,8 +1,8 @@
 // shrimp-categories: what it costs a program to name its procedures to the monitor (Martonosi et al., section
 // 4.2).
-#include <limits>
 #include <string>
 
+#include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "recording/sampler/measuring.hpp"
@@ -11,9 +11,6 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-constexpr double kSameOrder = 1.5;  // ours by the paper's, or the reverse; the paper says "roughly"
-constexpr double kRadix = 0.62;
-constexpr double kWater = 0.28;
 constexpr double kEisaCycles = 15;
 
 // A setting is "bus=xpress" (commands by the other bus), "coarse" (radix names its phases only), "length=CYCLES" of the
@@ -120,105 +117,9 @@ Readings measure_all(const Case& one) {
   return found;
 }
 
-const Unsourced kLength{
-    "the length of the procedures in cycles (counted here from SPLASH-2's operations: 40 and 84)",
-    {"length=10", "length=20", "length=40", "length=80", "length=160"}};
-
-const Unsourced kTag{"the cycles of a protected write of a page tag (600 are ours)",
-                     {"tag=100", "tag=300", "tag=1200", "tag=2400"}};
-
-Criterion roughly(double paper) {
-  return {
-      "run time with a command by EISA at begin and end of each procedure, beyond that without; within a "
-      "factor of "
-      "1.5, which is ours",
-      "%", paper / kSameOrder, kSameOrder * paper};
-}
-
-Study study() {
-  constexpr double kNoBound = std::numeric_limits<double>::infinity();
-  return {
-      {{"radix",
-        {"4.2", "naming every procedure lengthens radix, whose procedures are short and called often",
-         "roughly 62 %"},
-        roughly(kRadix),
-        Interval::kMean,
-        "nothing",
-        {kLength},
-        {"bus=xpress", "the EISA bus's 15 cycles of a command"}},
-       {"water",
-        {"4.2", "naming every procedure lengthens water-spatial, whose procedures are moderate",
-         "roughly 28 %"},
-        roughly(kWater),
-        Interval::kMean,
-        "nothing",
-        {kLength},
-        {"bus=xpress", "the EISA bus's 15 cycles of a command"}},
-       {"order",
-        {"4.2", "frequent calls of short procedures cost more than moderate ones",
-         "62 % for radix, 28 % for water-spatial"},
-        {"radix's overhead by water-spatial's", "", 1, kNoBound},
-        Interval::kMean,
-        "nothing",
-        {kLength},
-        {"coarse", "radix's frequent calls"}},
-       {"xpress",
-        {"3.5", "commands from the Xpress bus would cost one cycle instead of 15",
-         "1/15 (computed; not run)"},
-        {"fifteen times the overhead by Xpress, by that by EISA", "", 0.95, 1.05},
-        Interval::kRange,
-        "the two costs are the paper's own, so that only their effect is tested",
-        {},
-        {"bus=eisa", "the other bus"}},
-       {"coarse",
-        {"4.2", "coarse categories cost considerably less", "considerably lower (no figure given)"},
-        {"run time of radix when only its phases are named, beyond that without; 1 % is ours", "%", -0.01,
-         0.01},
-        Interval::kMean,
-        "nothing",
-        {},
-        {"procedures", "the coarseness: each procedure is named"}},
-       {"begin",
-        {"4.2", "a command at a procedure's begin alone costs less than one at both ends",
-         "often enough (no figure given)"},
-        {"radix's overhead with commands at begins, by that with commands at both ends; 0.75 is ours", "", 0,
-         0.75},
-        Interval::kMean,
-        "nothing",
-        {},
-        {"both", "the omission of the commands at the ends"}},
-       {"tags-seldom",
-        {"4.2", "infrequent changes of page tags cost little", "probably not significant (no figure given)"},
-        {"run time of radix when each of its phases changes a tag, beyond that without; 1 % is ours", "%",
-         -0.01, 0.01},
-        Interval::kMean,
-        "nothing",
-        {kTag},
-        {"procedures", "the infrequency: each procedure changes a tag"}},
-       {"tags-often",
-        {"4.2", "frequent changes of page tags cost more than categories, since they are protected",
-         "more expensive; may be problematic (no figure given)"},
-        {"radix's overhead when each procedure changes a tag, by that of naming each; 5 % more are ours", "",
-         1.05, kNoBound},
-        Interval::kMean,
-        "nothing",
-        {kTag},
-        {"tag=15", "the protection: a tag is written as a category is"}}},
-      {{"8192 keys, 16 molecules, 4 nodes", 8192, 4},
-       {"16384 keys, 32 molecules, 8 nodes", 16384, 8},
-       {"32768 keys, 64 molecules, 16 nodes", 32768, 16}},
-      {{"131072 keys, 256 molecules, 8 nodes", 131072, 8},
-       {"131072 keys, 256 molecules, 16 nodes", 131072, 16},
-       {"262144 keys, 512 molecules, 32 nodes", 262144, 32},
-       {"262144 keys, 512 molecules, 16 nodes", 262144, 16}},
-      measure_all};
-}
-
 }  // namespace
 
-extern const Reproduction shrimp_categories{
-    .id = "shrimp-categories",
-    .title = "Martonosi et al., section 4.2: overhead of per-procedure categories",
-    .study = study};
+extern const Reproduction shrimp_categories = stated(
+    "shrimp-categories", "Martonosi et al., section 4.2: overhead of per-procedure categories", measure_all);
 
 }  // namespace substrata::papers

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <ostream>
 #include <stdexcept>
 
+#include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/plot.hpp"
-#include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "recording/sampler/measuring.hpp"
 
@@ -21,8 +20,6 @@ namespace {
 constexpr std::uint32_t kChunks = 16;      // as far as the figure goes
 constexpr std::uint32_t kRidge = 14;       // 224 to 239 bytes
 constexpr std::uint32_t kSmallChunks = 8;  // below 128 bytes
-constexpr double kSharp = 3;               // how many times the other senders' a sharp peak is; ours
-constexpr double kNearlyEqual = 1.25;      // largest by smallest; ours
 
 // [sender][chunk], over all receivers.
 using Histogram = std::vector<std::vector<std::uint64_t>>;
@@ -188,60 +185,6 @@ std::vector<Panel> marginals(const Histogram& histogram) {
   return panels;
 }
 
-const Unsourced kHomes{"how a node finds a page's home (asked of node 0, or named by write notices)",
-                       {"notices=homes"}};
-
-Study study() {
-  constexpr double kNoBound = std::numeric_limits<double>::infinity();
-  return {
-      {{"peak",
-        {"4.1, figure 4", "small packets of one size have a sharp peak at sender 0",
-         "sharp (no figure given)"},
-        {"sender 0's highest bin below 128 bytes, by the same bin of the highest other sender; 3 is our "
-         "threshold",
-         "", kSharp, kNoBound},
-        Interval::kRange,
-        "nothing",
-        {kHomes},
-        {"managers=spread:homes=round-robin",
-         "node 0's part: locks, barriers and homes are spread over all nodes"}},
-       {"synchronisation",
-        {"4.1, figure 4", "that peak is of short synchronisation messages, which are node 0's task",
-         "the peak corresponds to them"},
-        {"share of packets of locks and barriers in sender 0's highest bin below 128 bytes", "%", 0.5, 1},
-        Interval::kRange,
-        "nothing",
-        {kHomes},
-        {"managers=spread", "node 0's task: locks and barriers are spread over all nodes"}},
-       {"ridge",
-        {"4.1, figure 4",
-         "packets of about 224 bytes, as long as the EISA bus may be held, stretch over all senders",
-         "bin 14 for each sender"},
-        {"share of the senders from 1 on whose highest bin is bin 14 (224 to 239 bytes)", "%", 1, 1},
-        Interval::kRange,
-        "nothing: the burst is the paper's",
-        {kHomes},
-        {"burst=4080", "the limit of the EISA bus"}},
-       {"level",
-        {"4.1, figure 4", "that ridge is nearly uniform, because the FFT is well balanced",
-         "nearly uniform (no figure given)"},
-        {"the highest sender's count in bin 14 by the lowest's; 1.25 is our threshold", "", 1, kNearlyEqual},
-        Interval::kRange,
-        "nothing",
-        {kHomes},
-        {kUnbalanced, "the balance: another program of SPLASH-2"}}},
-      {{"4096 points, 4 nodes", 4096, 4},
-       {"16384 points, 8 nodes", 16384, 8},
-       {"16384 points, 16 nodes", 16384, 16}},
-      {{"65536 points, 4 nodes", 65536, 4},
-       {"65536 points, 8 nodes", 65536, 8},
-       {"65536 points, 32 nodes", 65536, 32},
-       {"16384 points, 16 nodes", 16384, 16},
-       {"262144 points, 16 nodes", 262144, 16},
-       {"65536 points, 16 nodes", 65536, 16}},
-      measure};
-}
-
 void figures(const Setting& setting) {
   start_library();
   const unsigned points = setting.paper_size ? 65536 : 4096;
@@ -267,10 +210,7 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction shrimp_fig4{
-    .id = "shrimp-fig4",
-    .title = "Martonosi et al., figure 4: senders by packet sizes of an FFT",
-    .study = study,
-    .figures = figures};
+extern const Reproduction shrimp_fig4 =
+    stated("shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT", measure, figures);
 
 }  // namespace substrata::papers

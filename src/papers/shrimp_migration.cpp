@@ -3,10 +3,10 @@
 // (Liao, Martonosi, Clark, section 6, which wishes for it).
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <span>
 #include <string>
 
+#include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "recording/sampler/measuring.hpp"
@@ -21,8 +21,6 @@ struct Machine {
   const char* name;      // of the machine and of the component
   const char* counted;   // its event of packets
   const char* normally;  // when a page moves
-  Statement statement;   // without its text
-  std::vector<Unsourced> unsourced;
   std::size_t programs;  // of those below
 };
 
@@ -79,69 +77,22 @@ Readings measure_all(const Machine& machine, const Case& one) {
   return found;
 }
 
-Study study_of(const Machine& machine) {
-  constexpr double kNoBound = -std::numeric_limits<double>::infinity();
-  Study made;
-  for (const Program& program : std::span(kPrograms).first(machine.programs)) {
-    for (const bool dealt : {true, false}) {
-      made.claims.emplace_back(
-          program.name + std::string(dealt ? "-dealt" : "-best"),
-          Statement{machine.statement.section,
-                    std::string(program.name) +
-                        " runs faster when pages move to the processor that updates them "
-                        "most than when they stay " +
-                        (dealt ? "where they were dealt out"
-                               : "there, or with the processor that touched them first"),
-                    machine.statement.value},
-          Criterion{"run time with migration by the least of those without and of that in which each page "
-                    "moves to the node after "
-                    "the one that updates it most",
-                    "", kNoBound, 0.999},
-          Interval::kMean, "nothing", machine.unsourced,
-          Mutant{machine.normally + std::string(kToOther),
-                 "the choice of the processor that updates a page most: the next one gets it"});
-    }
-  }
-  made.reduced = {{"4096 points, 4 nodes", 4096, 4},
-                  {"4096 points, 8 nodes", 4096, 8},
-                  {"4096 points, 16 nodes", 4096, 16}};
-  made.full = {{"16384 points, 16 nodes", 16384, 16},
-               {"65536 points, 8 nodes", 65536, 8},
-               {"65536 points, 16 nodes", 65536, 16}};
-  made.measure = [machine](const Case& one) { return measure_all(machine, one); };
-  return made;
-}
-
 // Packets of one size from one sender to one page.
-Study study() {
-  return study_of({"shrimp",
-                   "PACKETS",
-                   "migrate=16",
-                   {"4.4", {}, "performance is improved (no figure given; the trade-off was ongoing work)"},
-                   {{"the threshold", {"migrate=4", "migrate=64"}},
-                    {"the cost: a cleared word by one EISA write each, the new home announced to all nodes",
-                     {"migrate=16:clear=15:announce=yes"}}},
-                   std::size(kPrograms)});
+Readings measure_shrimp(const Case& one) {
+  return measure_all({"shrimp", "PACKETS", "migrate=16", std::size(kPrograms)}, one);
 }
 // Diffs of one sender to one page.
-Study study_myrinet() {
-  return study_of({"myrinet",
-                   "PACKETS_SENT",
-                   "migrate=2",
-                   {"6", {}, "migrating pages can improve performance (wished for; no figure given)"},
-                   {{"the threshold", {"migrate=1", "migrate=4"}}},
-                   3});
+Readings measure_myrinet(const Case& one) {
+  return measure_all({"myrinet", "PACKETS_SENT", "migrate=2", 3}, one);
 }
 
 }  // namespace
 
-extern const Reproduction shrimp_migration{.id = "shrimp-migration",
-                                           .title = "Martonosi et al., section 4.4: adaptive page migration",
-                                           .study = study};
+extern const Reproduction shrimp_migration =
+    stated("shrimp-migration", "Martonosi et al., section 4.4: adaptive page migration", measure_shrimp);
 
-extern const Reproduction myrinet_migration{
-    .id = "myrinet-migration",
-    .title = "Myrinet monitor, section 6: page migration while the program runs",
-    .study = study_myrinet};
+extern const Reproduction myrinet_migration =
+    stated("myrinet-migration", "Myrinet monitor, section 6: page migration while the program runs",
+           measure_myrinet);
 
 }  // namespace substrata::papers

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
-#include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "recording/sampler/measuring.hpp"
 
@@ -209,38 +209,6 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing: the board is modelled bit by bit";
-  return {{{"legal",
-            {"4.3", "legal traffic does not trap", "never, until a counter overflows"},
-            {"interrupts of a program that updates its own pages only", "", 0, 0},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kOwnBins, "the distinction of senders: owners' bins begin like all others"}},
-           {"illegal",
-            {"4.3", "an illegal packet traps although it occurs only once", "even once"},
-            {"share of the illegal pairs of tag and sender that trap once, on their first packet", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kNoBins, "the bins' initial values"}},
-           {"overflow",
-            {"4.3", "a legal event that overflows its counter traps as well", "that too causes an interrupt"},
-            {"interrupts when one legal bin begins near its end", "", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kNoBins, "the bin's initial value"}}},
-          {{"4096 points, 4 nodes", 4096, 4},
-           {"4096 points, 8 nodes", 4096, 8},
-           {"8192 points, 8 nodes", 8192, 8}},
-          {{"16384 points, 8 nodes", 16384, 8},
-           {"65536 points, 16 nodes", 65536, 16},
-           {"16384 points, 16 nodes", 16384, 16}},
-          measure};
-}
-
 void figures(const Setting& setting) {
   start_library();
   const Size size{"", 16384, 16};
@@ -251,10 +219,7 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction shrimp_traps{
-    .id = "shrimp-traps",
-    .title = "Martonosi et al., section 4.3: debugging by threshold interrupts",
-    .study = study,
-    .figures = figures};
+extern const Reproduction shrimp_traps = stated(
+    "shrimp-traps", "Martonosi et al., section 4.3: debugging by threshold interrupts", measure, figures);
 
 }  // namespace substrata::papers

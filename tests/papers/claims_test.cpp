@@ -22,7 +22,8 @@ Json claim() {
           {"most", 6},
           {"interval", "range"},
           {"fitted", "nothing"},
-          {"mutant", {{"setting", "flat=1"}, {"removes", "the peak"}}}};
+          {"mutant", {{"setting", "flat=1"}, {"removes", "the peak"}}},
+          {"verdict", "holds"}};
 }
 Study study_with(const Json& claim) {
   const Json sizes = {{"one", 1, 8}, {"two", 2, 8}, {"three", 3, 16}};
@@ -69,6 +70,24 @@ TEST(StatedClaims, WithoutABoundAreRefused) {
 // A bound that is spelt otherwise would admit every number.
 TEST(StatedClaims, WithAnUnknownMemberAreRefused) {
   EXPECT_THROW(study_with(with("at_most", 6)), std::invalid_argument);
+}
+
+TEST(StatedClaims, WithoutARecordedVerdictAreRefused) {
+  EXPECT_THROW(study_with(without("verdict")), std::invalid_argument);
+}
+
+TEST(StatedClaims, WithAVerdictThatIsNoneAreRefused) {
+  for (const char* verdict : {"", "refused", "holds|differs|undecided", "holds|"})
+    EXPECT_THROW(study_with(with("verdict", verdict)), std::invalid_argument) << verdict;
+  EXPECT_THROW(study_with(with("verdict_full", "hold")), std::invalid_argument);
+}
+
+TEST(StatedClaims, MayHaveTwoVerdictsOfWhichTheMachineDecides) {
+  EXPECT_NO_THROW(study_with(with("verdict", "holds|undecided")));
+}
+
+TEST(StatedClaims, WhosePapersSizesWereNotTriedHaveNullThere) {
+  EXPECT_NO_THROW(study_with(with("verdict_full", nullptr)));
 }
 
 TEST(StatedClaims, WithAnIntervalThatIsNoneAreRefused) {

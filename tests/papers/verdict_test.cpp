@@ -15,7 +15,14 @@ Json report_with(const char* verdict) {
 }
 bool same(const char* verdict, const char* recorded) {
   Json report = report_with(verdict);
-  return compare_with_recorded(report, Json{{"reduced", report_with(recorded)}}.dump());
+  return compare_with_recorded(report, report_with(recorded).dump());
+}
+// Of a run at the paper's sizes.
+bool same_at_full_size(const char* verdict, const Json& recorded) {
+  Json report = report_with(verdict), claims = report_with("holds");
+  report["sizes"] = "full";
+  if (!recorded.is_discarded()) claims["claims"][0]["verdict_full"] = recorded;
+  return compare_with_recorded(report, claims.dump());
 }
 
 std::string text_with(const char* verdict, const char* fitted) {
@@ -57,12 +64,18 @@ TEST(RecordedVerdict, IsNoneOfARefusedClaim) { EXPECT_FALSE(same("refused", "ref
 TEST(RecordedVerdict, IsMissingOfANewClaim) {
   Json report = report_with("holds");
   report["claims"][0]["id"] = "ridge";
-  EXPECT_FALSE(compare_with_recorded(report, Json{{"reduced", report_with("holds")}}.dump()));
+  EXPECT_FALSE(compare_with_recorded(report, report_with("holds").dump()));
 }
 
-TEST(RecordedVerdict, IsThatItHoldsWhereNothingIsRecorded) {
-  Json report = report_with("differs");
-  EXPECT_FALSE(compare_with_recorded(report, {}));
+TEST(RecordedVerdict, AtThePapersSizesIsThatAtReducedOnesUnlessAnotherIsStated) {
+  EXPECT_TRUE(same_at_full_size("holds", Json::value_t::discarded));
+  EXPECT_TRUE(same_at_full_size("differs", "differs"));
+  EXPECT_FALSE(same_at_full_size("holds", "differs"));
+}
+
+TEST(RecordedVerdict, IsThatItDoesNotDifferWhereNullIsRecorded) {
+  EXPECT_TRUE(same_at_full_size("undecided", nullptr));
+  EXPECT_FALSE(same_at_full_size("differs", nullptr));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// papi.h and the Fortran headers against the tables measured on PAPI 7.0 and 7.3.
+// papi.h against the tables measured on PAPI 7.0 and 7.3, and the Fortran headers that the build writes against papi.h.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -28,14 +28,14 @@ TEST(Abi, TheTwoGenerationsDifferWhereAnOldClientWouldBeOverrun) {
   EXPECT_EQ(new_one["PAPI_component_info_t size"] - old_one["PAPI_component_info_t size"], 1024);
 }
 
-std::string text_of(const std::string& name) {
-  std::ifstream file(std::string(INCLUDE_FOLDER) + "/" + name);
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // PA-14: find modules of CMake and autoconf read the version with such a pattern.
 TEST(Abi, VersionLineIsLiteral) {
-  const std::string text = text_of("papi.h");
+  const std::string text = text_of(INCLUDE_FOLDER "/papi.h");
   const std::regex line(
       "\n#define[ \t]+PAPI_VERSION[ \t]+PAPI_VERSION_NUMBER\\(([0-9]+),([0-9]+),([0-9]+),([0-9]+)\\)");
   std::smatch found;
@@ -49,13 +49,15 @@ long long fortran_number(const std::string& text) {
              : std::stoll(text);
 }
 
-// Every constant of the Fortran header, by its own line pattern: the name, then the number.
+// Every constant of the Fortran header, by its own line pattern: the name, then the number. It has the value that the C
+// compiler computes from papi.h.
 void expect_fortran(const std::string& header, const std::regex& line) {
   std::map<std::string, long long> wanted;
   for (const Fact& fact : facts_7_3())
     if (fact.what.find(' ') == std::string::npos && fact.what.find("_idx") == std::string::npos)
-      wanted[fact.what] = static_cast<int>(fact.expected);
-  const std::string text = text_of(header);
+      wanted[fact.what] = static_cast<int>(fact.found);
+  const std::string text = text_of(std::string(FORTRAN_FOLDER) + "/" + header);
+  if (text.empty()) GTEST_SKIP() << "the build did not write " << header << ": it found no Python";
   std::size_t count = 0;
   for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it, ++count) {
     const std::string name = (*it)[1].str();
@@ -69,10 +71,10 @@ TEST(Abi, Fortran77HeaderHasEveryConstant) {
   expect_fortran("f77papi.h", std::regex("PARAMETER \\((\\w+)=(\\(\\(-2147483647\\)-1\\)|-?\\d+)\\)"));
 }
 TEST(Abi, Fortran90HeaderHasEveryConstant) {
-  expect_fortran("f90papi.h", std::regex("(PAPIF?_\\w+) = (\\(\\(-2147483647\\) - 1\\)|-?\\d+)"));
+  expect_fortran("f90papi.h", std::regex("(PAPIF?_\\w+) = (\\(\\(-2147483647\\)-1\\)|-?\\d+)"));
 }
 TEST(Abi, PreprocessedFortranHeaderHasEveryConstant) {
-  expect_fortran("fpapi.h", std::regex("#define (\\w+) (\\(\\(-2147483647\\) - 1\\)|-?\\d+)"));
+  expect_fortran("fpapi.h", std::regex("#define (\\w+) (\\(\\(-2147483647\\)-1\\)|-?\\d+)"));
 }
 
 }  // namespace
