@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "papers/claims.hpp"
 #include "papers/report.hpp"
 #include "papers/reproduction.hpp"
 #include "tools/arguments/arguments.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "papers/claims.hpp"
 #include "papers/myrinet_packets.hpp"
 #include "papers/myrinet_runs.hpp"
 #include "papers/plot.hpp"

@@ -4,7 +4,6 @@
 
 #include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
-#include "papers/reproduction.hpp"
 #include "recording/sampler/measuring.hpp"
 
 namespace substrata::papers {
