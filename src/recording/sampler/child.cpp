@@ -143,7 +143,7 @@ void Child::go() {
 bool Child::take_signals() {
   signalfd_siginfo signal{};
   while (read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
-    if (signal.ssi_signo != SIGCHLD) told_to_end_ = true;
+    if (signal.ssi_signo != SIGCHLD) end_requested_ = true;
     // A terminal sends SIGINT and SIGQUIT to the command itself; a process that sends them means both.
     const bool by_process = signal.ssi_code == SI_USER || signal.ssi_code == SI_QUEUE;
     if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGHUP ||

@@ -46,7 +46,7 @@ class Child {
   // Takes what came. True once the command has ended; its counters can still be read.
   bool take_signals();
   // Whether a signal to end came: of a terminal, or one that was passed on. It means this process as well.
-  bool told_to_end() const noexcept { return told_to_end_; }
+  bool end_requested() const noexcept { return end_requested_; }
   // Whether a signal was passed on, which means this process as well.
   bool passed_on() const noexcept { return passed_on_; }
   // After the end: its exit status as a shell gives it (128 + signal), and what it used.
@@ -61,7 +61,7 @@ class Child {
   int signals_ = -1;
   bool released_ = false;
   bool reaped_ = false;
-  bool told_to_end_ = false;
+  bool end_requested_ = false;
   bool passed_on_ = false;
   std::string name_;
   std::string ended_;

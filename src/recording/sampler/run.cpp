@@ -207,7 +207,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   rusage used{};
   outcome.status = child.reap(&used);
   outcome.how = child.how_it_ended();
-  outcome.told_to_end = child.told_to_end();
+  outcome.end_requested = child.end_requested();
   outcome.end = std::max(outcome.end, raw_now_ns());
   recording::Properties end_properties = {{"exit", outcome.how},
                                           {"exit_status", std::to_string(outcome.status)},

@@ -37,7 +37,7 @@ struct Plan {
 struct Outcome {
   int status = 0;                // of the command, as a shell gives it
   std::string how;               // it ended
-  bool told_to_end = false;      // a signal to end came, which means this process as well
+  bool end_requested = false;    // a signal to end came, which means this process as well
   std::int64_t begin = 0;        // CLOCK_MONOTONIC_RAW, when it was let go
   std::int64_t end = 0;          // and when its end was seen
   double user_and_system_s = 0;  // processor time of the command

@@ -299,14 +299,14 @@ int stat(int argc, char** argv) {
       output.write(printing.interval(counts, at_seconds, std::exchange(first, false)));
     };
   std::vector<Counts> all;
-  int told_to_end = 0;
+  int end_requested = 0;
   for (std::uint64_t run = 0; run < request.runs; ++run) {
     first = true;
     all.push_back(request.live() ? measure_live(plan_of_live(request, also), on_interval)
                                  : measure_command(plan_of_command(request, also), on_interval));
     printing.complete(&all.back());
-    if (!all.back().told_to_end) continue;
-    told_to_end = all.back().status;
+    if (!all.back().end_requested) continue;
+    end_requested = all.back().status;
     if (all.size() > 1) all.pop_back();  // cut short: not one of those that a mean is taken of
     break;
   }
@@ -319,7 +319,7 @@ int stat(int argc, char** argv) {
   for (const std::string& fault : metrics->faults()) counts.notes.push_back("left out: " + fault);
   // After intervals as fields or JSON nothing more: their readers want lines of one form.
   if (request.every.empty() || (form.separator.empty() && !form.json)) output.write(printing.whole(counts));
-  return told_to_end != 0 ? told_to_end : counts.status;
+  return end_requested != 0 ? end_requested : counts.status;
 }
 
 }  // namespace substrata::tool

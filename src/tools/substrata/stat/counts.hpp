@@ -62,7 +62,7 @@ struct Counts {
   std::string command;
   std::string how;  // it ended
   int status = 0;
-  bool told_to_end = false;  // a signal to end came during the run: no further one
+  bool end_requested = false;  // a signal to end came during the run: no further one
   std::size_t runs = 1;
   double seconds = 0;
   double seconds_deviation = 0;

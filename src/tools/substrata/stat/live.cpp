@@ -128,7 +128,7 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
   end_properties.emplace_back("command.elapsed_s", std::to_string(1e-9 * static_cast<double>(end - begin)));
   sink.end(end, end_properties);
   Counts counts = counts_of(recording::lay_out(sink.recording()), events.counting(), events.refused());
-  counts.told_to_end = child != nullptr ? child->told_to_end() : how == "stopped by a signal";
+  counts.end_requested = child != nullptr ? child->end_requested() : how == "stopped by a signal";
   return counts;
 }
 

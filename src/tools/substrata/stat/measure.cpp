@@ -40,7 +40,7 @@ Counts measure_command(Plan plan, const OnInterval& on_interval) {
   const Outcome outcome = run_sampled(plan, destination);
   if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
   Counts counts = counts_of(recording::lay_out(result), outcome.counting, outcome.refused);
-  counts.told_to_end = outcome.told_to_end;
+  counts.end_requested = outcome.end_requested;
   return counts;
 }
 
