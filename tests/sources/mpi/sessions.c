@@ -15,7 +15,8 @@ int main(void) {
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &ranks);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
-  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, &got, 1, MPI_INT, MPI_ANY_SOURCE, 0, all, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, &got, 1, MPI_INT, MPI_ANY_SOURCE, 0, all,
+               MPI_STATUS_IGNORE);
   MPI_Comm_free(&all);
   MPI_Session_finalize(&session);
   if (sum == ranks * (ranks - 1) / 2 && got == (rank + ranks - 1) % ranks) printf("whole\n");
