@@ -2,6 +2,7 @@
 #include "recording/writer.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace substrata::recording {
 
@@ -71,16 +73,48 @@ ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& serie
   return out;
 }
 
+bool names_open_file(const std::string& path, int descriptor) noexcept {
+  struct stat named {
+  }, opened{};
+  return stat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+void lock_recording(const std::string& path, int descriptor) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw std::runtime_error("cannot write '" + path +
+                             "': another recorder is writing it; name another file with -o");
+}
+
+// Opened without O_TRUNC: until it is locked, the file may be another recorder's.
+void FileWriter::open_alone() {
+  for (;;) {
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    struct stat about {};
+    if (descriptor_ < 0 || fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    lock_recording(path_, descriptor_);
+    if (names_open_file(path_, descriptor_)) break;
+    // Renamed or removed between the two calls.
+    close(std::exchange(descriptor_, -1));
+  }
+  if (ftruncate(descriptor_, 0) != 0)
+    throw std::system_error(errno, std::generic_category(),
+                            "the recording '" + path_ + "' cannot be emptied");
+}
+
 FileWriter::FileWriter(const std::string& path, Mode mode, const Properties& properties)
     : path_(path), id_(new_writer_id()), encoder_(id_) {
-  descriptor_ = open(
-      path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (mode == Mode::kReplace ? O_TRUNC : 0), 0644);
-  if (descriptor_ < 0)
-    throw std::system_error(errno, std::generic_category(), "the recording '" + path + "' cannot be opened");
   try {
+    if (mode == Mode::kReplace)
+      open_alone();
+    else
+      descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (descriptor_ < 0)
+      throw std::system_error(errno, std::generic_category(),
+                              "the recording '" + path + "' cannot be opened");
     append(encoder_.chunk(ChunkType::kWriter, encode_properties(properties)));
   } catch (...) {
-    close(descriptor_);
+    if (descriptor_ >= 0) close(descriptor_);
     throw;
   }
 }
@@ -219,6 +253,13 @@ void FileWriter::end(std::int64_t time, const Properties& properties) {
   const ByteWriter texts = encode_properties(properties);
   for (const unsigned char byte : texts.bytes()) out.byte(byte);
   append(encoder_.chunk(ChunkType::kEnd, out));
+  struct stat about {};
+  if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode) || names_open_file(path_, descriptor_))
+    return;
+  throw std::runtime_error("cannot keep '" + path_ + "': the file was " +
+                           (about.st_nlink == 0
+                                ? "removed or replaced while it was written; its data are lost"
+                                : "renamed while it was written; its data are under the new name"));
 }
 
 }  // namespace substrata::recording

@@ -43,13 +43,21 @@ class ChunkEncoder {
 ByteWriter encode_properties(const Properties& properties);
 ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& series);
 
+// Whether `path` names the file that `descriptor` refers to.
+bool names_open_file(const std::string& path, int descriptor) noexcept;
+// Takes the lock that a recorder holds on its recording while it writes it, without waiting. Throws std::runtime_error
+// if another recorder holds it. A file system without locks is not an error. Closing the descriptor releases it.
+void lock_recording(const std::string& path, int descriptor);
+
 // Appends a writer's part to a file. Each flush is one write to the end of the file: several processes may
 // append to the same one. Every failure to write throws std::system_error, once; the recording is then as long
 // as it was. What one call adds and no chunk can hold (256 MiB) throws std::length_error, with no effect.
 class FileWriter : public Sink {
  public:
+  // kReplace: the only writer of the file, which holds its lock.
   enum class Mode { kReplace, kAppend };
-  // Opens the file and writes the first chunk. Throws std::system_error.
+  // Opens the file and writes the first chunk. Throws std::system_error, and std::runtime_error if another recorder
+  // holds the lock of a file to be replaced.
   FileWriter(const std::string& path, Mode mode, const Properties& properties);
   ~FileWriter() override;
   FileWriter(const FileWriter&) = delete;
@@ -64,7 +72,8 @@ class FileWriter : public Sink {
   void attach(const Attachment& attachment);
   // Everything so far into the file.
   void flush();
-  // Flushes and closes the writer's part. Nothing may follow.
+  // Flushes and closes the writer's part. Nothing may follow. Throws std::runtime_error if the path no longer names
+  // the file.
   void end(std::int64_t time, const Properties& properties);
 
   std::uint64_t id() const noexcept { return id_; }
@@ -78,6 +87,7 @@ class FileWriter : public Sink {
     std::int64_t last_time = 0;
     std::vector<std::int64_t> last_values;
   };
+  void open_alone();
   void append(const std::vector<unsigned char>& bytes);
 
   std::string path_;

@@ -95,6 +95,50 @@ TEST(RecordCommand, AnEarlierRecordingIsKeptAsOld) {
   EXPECT_FALSE(contents(path) == first);
 }
 
+// It said how many rows were in the file, and ended with 0.
+TEST(RecordCommand, ARecordingRemovedMeanwhileIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool("record -e 'example:::*' -o " + path + " -- rm " + path);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("cannot keep '" + path + "': the file was removed"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("shows them")));
+}
+
+TEST(RecordCommand, ARecordingWhoseFolderIsRemovedMeanwhileIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("inner/r.sub");
+  const Ran ran =
+      shell("mkdir " + folder.file("inner") + " && " SUBSTRATA_TOOL " record -e 'example:::*' -o " + path +
+            " -- rm -r " + folder.file("inner"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("its data are lost"));
+}
+
+TEST(RecordCommand, ARecordingReplacedMeanwhileIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool("record -e 'example:::*' -o " + path + " -- sh -c 'mv " + path + " " +
+                       folder.file("moved") + "; echo another > " + path + "'");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("renamed while it was written"));
+  EXPECT_TRUE(read_file(folder.file("moved")).complete());
+}
+
+TEST(RecordCommand, ARecordingThatAnotherRecorderWritesIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub"), ran = folder.file("ran"), status = folder.file("status");
+  const Ran outer = tool("record -e 'example:::*' -o " + path +
+                         " -- sh -c '" SUBSTRATA_TOOL " record -e \"example:::*\" -o " + path + " -- touch " +
+                         ran + "; echo $? > " + status + "'");
+  EXPECT_EQ(outer.status, 0) << outer.errors;
+  EXPECT_THAT(outer.errors, HasSubstr("cannot write '" + path + "': another recorder is writing it"));
+  EXPECT_EQ(contents(status), "1\n");
+  EXPECT_EQ(contents(ran), "") << "the command did not begin";
+  EXPECT_TRUE(read_file(path).complete());
+  EXPECT_EQ(contents(path + ".old"), "");
+}
+
 TEST(RecordCommand, ARankKeepsTheRecordingOfAnEarlierJobAsOld) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");

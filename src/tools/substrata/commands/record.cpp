@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/parse.hpp"
@@ -17,6 +19,7 @@
 #include "recording/queries.hpp"
 #include "recording/reader.hpp"
 #include "recording/sampler/child.hpp"
+#include "recording/sampler/descriptor.hpp"
 #include "recording/sampler/machine.hpp"
 #include "recording/sampler/mpi_launching.hpp"
 #include "recording/sampler/run.hpp"
@@ -37,10 +40,15 @@ constexpr auto kOverwrite = std::filesystem::copy_options::overwrite_existing;
 class OldRecording {
  public:
   explicit OldRecording(std::string path) : path_(std::move(path)) {}
-  // To be called before the new one is opened. Throws std::system_error.
+  // To be called before the new one is opened. Throws std::system_error, and std::runtime_error if another recorder is
+  // writing it.
   void set_aside() {
     struct stat about {};
     if (lstat(path_.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0) return;
+    // Locked until it is renamed. For writing, because network file systems lock only that exclusively.
+    const Descriptor lock(open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (lock.get() >= 0) recording::lock_recording(path_, lock.get());
+    if (lock.get() >= 0 && !recording::names_open_file(path_, lock.get())) return set_aside();
     // The one that is older still goes when the command has begun.
     std::filesystem::rename(path_, kept());
     aside_ = true;
@@ -66,7 +74,15 @@ class OldRecording {
 // empty one is left alone, because another rank may be about to write.
 void empty_old_file(const std::string& path, const std::string& job) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0 || flock(file, LOCK_EX) != 0) {
+  // Other ranks hold the lock for as long as they empty the file, a recorder that is no rank until its command ends.
+  constexpr std::chrono::milliseconds kLongestEmptying{60'000}, kPause{10};
+  int locked = file < 0 ? -1 : flock(file, LOCK_EX | LOCK_NB);
+  for (auto waited = kPause; file >= 0 && locked != 0 && errno == EWOULDBLOCK && waited < kLongestEmptying;
+       waited += kPause) {
+    std::this_thread::sleep_for(kPause);
+    locked = flock(file, LOCK_EX | LOCK_NB);
+  }
+  if (locked != 0) {
     const int error = errno;
     if (file >= 0) close(file);
     throw std::system_error(error, std::generic_category(), "the recording '" + path + "' cannot be opened");
@@ -115,7 +131,8 @@ constexpr const char* kUsage =
     "Processor and software events follow the command and its children; all other events (temperature, "
     "energy, network) are those of the whole node. The command may append lines `begin NAME`, `end NAME` and "
     "`mark NAME` to the file named in SUBSTRATA_MARKS. An earlier recording of the same name becomes "
-    "NAME.old. The exit status is the command's.";
+    "NAME.old; one that another recorder is writing is refused. The exit status is the command's, or 1 if "
+    "the command succeeded and the recording is incomplete or its file gone.";
 
 }  // namespace
 
