@@ -1,6 +1,7 @@
 // A recording as a table.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <ostream>
 
 #include "recording/exports.hpp"
@@ -8,8 +9,19 @@
 namespace substrata::recording {
 namespace {
 
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+// Whether a spreadsheet would calculate the cell: it begins like a formula and is not a number.
+bool is_formula(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return text.front() == '\t' || text.front() == '\r' || end != text.c_str() + text.size();
+}
+
+// A text as a cell. A formula is preceded by a single quote, which spreadsheets read as "this is text".
+std::string field(std::string_view from) {
+  std::string text(from);
+  if (is_formula(text)) text.insert(0, 1, '\'');
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

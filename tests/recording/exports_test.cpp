@@ -78,6 +78,34 @@ TEST(RecordExport, CsvHasARowASampleAndEveryColumnIsDescribed) {
   EXPECT_EQ(rows[1][4], "");
 }
 
+// A spreadsheet calculates a cell that begins like a formula.
+TEST(RecordExport, CsvCellsThatBeginLikeAFormulaAreText) {
+  for (const std::string name : {"=HYPERLINK(\"http://a\")", "@SUM(1)", "+1+1", "-cmd", "\t=1"}) {
+    Recording recording = sample_record();
+    recording.writers[0].series.pop_back();  // its name has a line break
+    recording.writers[0].sets.pop_back();
+    for (Mark& mark : recording.writers[0].marks)
+      if (mark.name == "solve, fast") mark.name = name;
+    const std::string text = exported(export_csv, recording);
+    std::istringstream lines(text);
+    bool found = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line[0] == '#' || line.starts_with("time_s")) continue;
+      const std::string cell = fields(line).at(4);
+      EXPECT_NE(cell, name);
+      found = found || cell == "'" + name;
+    }
+    EXPECT_TRUE(found) << text;
+  }
+}
+
+TEST(RecordExport, CsvCellsThatAreNumbersStayNumbers) {
+  Recording recording = sample_record();
+  for (Mark& mark : recording.writers[0].marks)
+    if (mark.name == "solve, fast") mark.name = "-1.5e3";
+  EXPECT_THAT(exported(export_csv, recording), testing::HasSubstr(",-1.5e3,"));
+}
+
 TEST(RecordExport, CsvLeavesTheCellOfAGapEmpty) {
   const std::string text = exported(export_csv, sample_record());
   EXPECT_EQ(count_of(text, "18446744073709551613"), 1u);

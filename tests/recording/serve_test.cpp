@@ -136,6 +136,21 @@ TEST(Serve, TheDashboardAsksForFamiliesThatAreServed) {
   EXPECT_THAT(served, testing::Contains("substrata_exporter_info"));
 }
 
+// Each of them was answered 200.
+TEST(Serve, RequestsWithoutOneHostOrWithANullByteInThePathAreBad) {
+  Server server({"-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  for (const std::string request :
+       {"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: localhost\r\nhost: localhost\r\n\r\n",
+        "GET /%00%2e%2e/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /metrics%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"})
+    EXPECT_THAT(reply_of(server.port(), request), HasSubstr(" 400 ")) << request;
+  for (const std::string request :
+       {"GET /metrics HTTP/1.0\r\n\r\n", "GET /metrics?a=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"})
+    EXPECT_THAT(reply_of(server.port(), request), HasSubstr(" 200 ")) << request;
+}
+
 TEST(Serve, EndsBySigintToo) {
   Server server({"-e", "example:::*"});
   ASSERT_GT(server.port(), 0) << server.said();
@@ -168,7 +183,7 @@ TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
   EXPECT_THAT(server.get("/"), HasSubstr("\"live\":true"));
   EXPECT_THAT(server.get("/other"), testing::StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(server.get("/metrics?a=b"), testing::StartsWith("HTTP/1.1 200 "));
-  const std::string posted = reply_of(server.port(), "POST /metrics HTTP/1.1\r\n\r\n");
+  const std::string posted = reply_of(server.port(), "POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(posted, testing::StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(posted, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
   EXPECT_EQ(reply_of(server.port(), "nonsense\r\n\r\n"), "");  // closed: that was no HTTP

@@ -86,6 +86,41 @@ TEST(StatCommand, AnOrdinaryUserIsShownWhatStandsInForWhat) {
   EXPECT_THAT(ran.errors, HasSubstr("except for clocks, which count both"));
 }
 
+// Two events of which one opened ended the command before it began.
+TEST(StatCommand, AnEventThatDoesNotOpenLeavesTheOthersCounted) {
+  const Ran ran =
+      shell(CONTAINER " " SUBSTRATA_TOOL " stat -e perf::TASK-CLOCK,process:::cpu:time -- sh -c 'exit 3'");
+  EXPECT_EQ(ran.status, 3) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("<not supported>          perf::TASK-CLOCK"));
+  EXPECT_THAT(ran.errors, HasSubstr("\nnot supported: perf::TASK-CLOCK: "));
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("[0-9] +[a-z]* +process:::cpu:time"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("note: perf::TASK-CLOCK")));
+}
+
+TEST(RecordCommand, AnEventThatDoesNotOpenLeavesTheOthersRecorded) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " record -e perf::TASK-CLOCK,process:::cpu:time -o " +
+                        path + " -- sh -c 'exit 3'");
+  EXPECT_EQ(ran.status, 3) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("<not supported> perf::TASK-CLOCK: "));
+  const Ran report = tool("report " + path);
+  EXPECT_THAT(report.out, HasSubstr("process:::cpu:time"));
+  EXPECT_THAT(report.out, HasSubstr("perf::TASK-CLOCK")) << "the reason";
+}
+
+TEST(StatCommand, EventsOfWhichNoneOpensOrANameWithoutAnEventAreErrors) {
+  const Ran none =
+      shell(CONTAINER " " SUBSTRATA_TOOL " stat -e perf::TASK-CLOCK,perf::PAGE-FAULTS -- echo began");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.errors, HasSubstr("none of the events can be counted here: perf::TASK-CLOCK"));
+  const Ran unknown = tool("stat -e process:::no_such_event,process:::cpu:time -- echo began");
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_THAT(unknown.errors, HasSubstr("process:::no_such_event"));
+}
+
 TEST(TopCommand, InAContainerWithoutPerformanceEventsItSaysSo) {
   const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " top --batch -n 1 -i 1ms -- sleep 10");
   EXPECT_THAT(ran.out, HasSubstr("process:::cpu:time"));

@@ -1,6 +1,8 @@
 // Names and patterns one after the other, and the setting of the thermal model.
 #include "recording/sampler/event_spec.hpp"
 
+#include <papi.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -11,6 +13,13 @@
 namespace substrata::sampler {
 namespace {
 constexpr const char* kModelSetting = "SUBSTRATA_THERMAL_MODEL";
+
+void add_refused(const Refused& one, std::vector<Refused>* refused) {
+  if (std::none_of(refused->begin(), refused->end(),
+                   [&](const Refused& other) { return other.name == one.name; }))
+    refused->push_back(one);
+}
+
 }  // namespace
 
 ModelSetting::ModelSetting(const std::vector<std::string>& event_specs) {
@@ -30,8 +39,9 @@ void ModelSetting::keep_from(std::vector<std::pair<std::string, std::string>>* e
   if (set_) environment->emplace_back(kModelSetting, "");
 }
 
-std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add) {
-  std::vector<std::string> refused;
+std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add,
+                                         std::vector<Refused>* refused) {
+  std::vector<std::string> of_patterns;
   for (const std::string& item : event_specs)
     for (std::size_t begin = 0; begin <= item.size();) {
       const std::size_t end = std::min(item.find(',', begin), item.size());
@@ -41,17 +51,23 @@ std::vector<std::string> add_event_specs(const std::vector<std::string>& event_s
       for (const std::string& name : expand({spec})) {
         const std::string why = try_add(name);
         if (why.empty()) continue;
-        if (!pattern) throw std::runtime_error(why);
-        refused.push_back(why);
+        if (pattern) {
+          of_patterns.push_back(why);
+          continue;
+        }
+        int code = 0;
+        if (PAPI_event_name_to_code(name.c_str(), &code) != PAPI_OK) throw std::runtime_error(why);
+        add_refused({name, why}, refused);
       }
     }
-  return refused;
+  return of_patterns;
 }
 
 void add_willing_events(const std::vector<std::string>& names, const TryAdd& try_add,
                         std::vector<Refused>* refused) {
   for (const std::string& name : names)
-    if (std::string why = try_add(name); !why.empty() && why != kLeftOut) refused->push_back({name, why});
+    if (const std::string why = try_add(name); !why.empty() && why != kLeftOut)
+      add_refused({name, why}, refused);
 }
 
 }  // namespace substrata::sampler

@@ -24,11 +24,12 @@ class ModelSetting {
   bool set_ = false;
 };
 
-// Adds events in the order in which they were asked for. Throws std::runtime_error when one that was named
-// cannot be counted; gives the reasons for those that a pattern found and that refused.
-std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add);
+// Adds events in the order in which they were asked for. Those that were named and cannot be counted, and why, to
+// *refused; returns the reasons of those that a pattern found. Throws std::runtime_error if no event has a name.
+std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add,
+                                         std::vector<Refused>* refused);
 
-// Adds events by name; those that refuse, and why, to *refused.
+// Adds events by name; those that refuse and are not in *refused, and why, to *refused.
 void add_willing_events(const std::vector<std::string>& names, const TryAdd& try_add,
                         std::vector<Refused>* refused);
 

@@ -184,7 +184,9 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   if (usual)
     notes_ = add_usual_events(try_add, &refused_);
   else
-    notes_ = add_event_specs(event_specs, try_add);
+    notes_ = add_event_specs(event_specs, try_add, &refused_);
+  if (!usual)
+    for (const Refused& one : refused_) notes_.push_back(one.why);
   named = false;
   add_willing_events(target.also, try_add, &refused_);
 

@@ -37,8 +37,8 @@ std::vector<int> parse_processors(const std::string& text);
 // One value per event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
 class LiveEvents {
  public:
-  // Starts the library and the events. Throws std::runtime_error when an event that was named cannot be
-  // counted, the process cannot be looked at, or nothing at all can be counted.
+  // Starts the library and the events. Throws std::runtime_error if an event that was named does not exist, the
+  // process cannot be looked at, or no event can be counted.
   LiveEvents(const LiveTarget& target, const std::vector<std::string>& event_specs);
   ~LiveEvents();
   LiveEvents(const LiveEvents&) = delete;
@@ -59,7 +59,7 @@ class LiveEvents {
   std::int64_t started() const noexcept { return started_; }
   // What a person should know about how events are counted, one line each; refusals too.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
-  // Of the usual events, where no others were named.
+  // Of the events that were named, else of the usual ones; the reasons of the former are notes too.
   const std::vector<Refused>& refused() const noexcept { return refused_; }
 
  private:

@@ -126,14 +126,19 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   std::vector<std::string> refused, notes;
   Outcome outcome;
   if (!plan.event_specs.empty())
-    refused = add_event_specs(plan.event_specs, try_add);
+    refused = add_event_specs(plan.event_specs, try_add, &outcome.refused);
   else if (plan.usual)
     notes = add_usual_events(try_add, &outcome.refused);
+  if (!plan.event_specs.empty())
+    for (const Refused& one : outcome.refused) notes.push_back(one.why);
   add_willing_events(plan.also, try_add, &outcome.refused);
-  if (sampler.events() == 0 && plan.node)
+  if (sampler.events() == 0 && plan.node) {
+    std::vector<std::string> reasons = refused;
+    if (!plan.event_specs.empty()) reasons.insert(reasons.begin(), notes.begin(), notes.end());
     throw std::runtime_error(
         "none of the events can be counted here" +
-        (refused.empty() ? std::string("; `substrata doctor` says why") : ": " + refused[0]));
+        (reasons.empty() ? std::string("; `substrata doctor` says why") : ": " + reasons[0]));
+  }
   sampler.start();
 
   recording::Properties properties = machine_properties();

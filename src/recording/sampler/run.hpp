@@ -46,7 +46,7 @@ struct Outcome {
   std::size_t events = 0;
   std::string mpi_summary;         // JSON, where an MPI program came to MPI_Finalize
   std::string placement;           // JSON of what was watched
-  std::vector<Refused> refused;    // of the usual events
+  std::vector<Refused> refused;    // of the events that were named, else of the usual ones
   std::vector<Counting> counting;  // of the first series, at the end
   std::string failure;             // why the recording stopped before the command did; else empty
 };

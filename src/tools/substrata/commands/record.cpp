@@ -251,6 +251,9 @@ int record(int argc, char** argv) {
     std::fprintf(stderr, "substrata record: the recording is incomplete: %s\n", outcome.failure.c_str());
     return outcome.status != 0 ? outcome.status : 1;
   }
+  if (!event_specs.empty() && !quiet && (!rank || rank->rank == "0"))
+    for (const Refused& one : outcome.refused)
+      std::fprintf(stderr, "substrata record: <not supported> %s: %s\n", one.name.c_str(), one.why.c_str());
   if (observing && counted.seen() == 0)
     std::fprintf(stderr, "substrata record: nothing passed at %s%s\n", observing->probes().c_str(),
                  cure_of_nothing(observing->probes()).c_str());

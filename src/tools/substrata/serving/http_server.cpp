@@ -66,6 +66,26 @@ bool is_for_this_machine(const char* host_header) {
   return strcasecmp(host.c_str(), "localhost") == 0;
 }
 
+MHD_Result count_hosts(void* count, MHD_ValueKind, const char* name, const char*) {
+  if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0) ++*static_cast<int*>(count);
+  return MHD_YES;
+}
+
+// libmicrohttpd's call with a request's target before it is decoded. Returns what take() finds in its state: not null
+// if a null byte is in the path, which ends the decoded path early.
+void* note_null_in_path(void*, const char* target, MHD_Connection*) {
+  static char mark;
+  const std::string_view path = std::string_view(target).substr(0, std::strcspn(target, "?"));
+  return path.find("%00") == std::string_view::npos ? nullptr : &mark;
+}
+
+// Whether a request has the one header Host that RFC 9112, 3.2 demands; HTTP/1.0 may do without.
+bool has_right_hosts(MHD_Connection* connection, std::string_view version) {
+  int count = 0;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, &count_hosts, &count);
+  return count == 1 || (count == 0 && version == MHD_HTTP_VERSION_1_0);
+}
+
 }  // namespace
 
 HttpServer::HttpServer(const std::string& listen) {
@@ -102,11 +122,12 @@ HttpServer::HttpServer(const std::string& listen) {
   loopback_ = is_loopback(bound);
   // From here on the daemon owns the socket, unless it cannot be started.
   const unsigned flags = MHD_USE_EPOLL | (found->ai_family == AF_INET6 ? unsigned{MHD_USE_IPv6} : 0u);
-  daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &HttpServer::take, this, MHD_OPTION_LISTEN_SOCKET,
-                             listener, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-                             MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
-                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kLongestRequest,
-                             MHD_OPTION_NOTIFY_CONNECTION, &HttpServer::note, this, MHD_OPTION_END);
+  daemon_ =
+      MHD_start_daemon(flags, 0, nullptr, nullptr, &HttpServer::take, this, MHD_OPTION_LISTEN_SOCKET,
+                       listener, MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+                       static_cast<unsigned>(kPatience.count()), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                       kLongestRequest, MHD_OPTION_NOTIFY_CONNECTION, &HttpServer::note, this,
+                       MHD_OPTION_URI_LOG_CALLBACK, &note_null_in_path, nullptr, MHD_OPTION_END);
   if (daemon_ == nullptr) fail("the server cannot be started");
   descriptor_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
@@ -114,10 +135,14 @@ HttpServer::HttpServer(const std::string& listen) {
 HttpServer::~HttpServer() { MHD_stop_daemon(daemon_); }
 
 MHD_Result HttpServer::take(void* self, MHD_Connection* connection, const char* path, const char* method,
-                            const char*, const char*, std::size_t*, void**) {
+                            const char* version, const char*, std::size_t*, void** state) {
   const std::string_view asked = method;
   HttpReply reply;
-  if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD) {
+  if (!has_right_hosts(connection, version)) {
+    reply = {MHD_HTTP_BAD_REQUEST, "text/plain; charset=utf-8", "a request has one header Host\n"};
+  } else if (*state != nullptr) {
+    reply = {MHD_HTTP_BAD_REQUEST, "text/plain; charset=utf-8", "a path has no null byte\n"};
+  } else if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD) {
     reply = {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD are answered\n"};
   } else if (static_cast<HttpServer*>(self)->loopback_ &&
              !is_for_this_machine(

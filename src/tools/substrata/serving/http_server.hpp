@@ -27,7 +27,8 @@ struct HttpReply {
 // Listens, reads and answers without ever waiting for one of its clients. A client has ten seconds for its request
 // and our answer, however it spends them; where there are 200 clients, a new one takes the place of the oldest. At a
 // loopback address only requests for this machine are answered: a page that a browser loaded from elsewhere may reach
-// that address under a name of its own. Thread-bound.
+// that address under a name of its own. A request without exactly one header Host (HTTP/1.0 may have none), or with a
+// null byte in its path, is answered 400. Thread-bound.
 class HttpServer {
  public:
   // "127.0.0.1:9100", "[::1]:0", "9100" (loopback); port 0 takes a free one. Throws std::runtime_error with

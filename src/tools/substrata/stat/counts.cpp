@@ -106,7 +106,10 @@ Counts counts_of(const recording::Timeline& timeline, const std::vector<sampler:
   out.regions = regions_of(timeline);
   for (const recording::Properties* properties : {&writer.properties, &writer.end_properties})
     for (const auto& [name, value] : *properties) {
-      if (name.rfind("note", 0) == 0) out.notes.push_back("note: " + value);
+      const bool has_a_line =
+          std::any_of(refused.begin(), refused.end(),
+                      [&text = value](const sampler::Refused& one) { return one.why == text; });
+      if (name.rfind("note", 0) == 0 && !has_a_line) out.notes.push_back("note: " + value);
       if (name == "refused") out.notes.push_back("refused: " + value);
     }
   return out;
