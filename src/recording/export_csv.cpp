@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "base/parse.hpp"
 #include "recording/exports.hpp"
 
 namespace substrata::recording {
@@ -12,9 +13,10 @@ namespace {
 // Whether a spreadsheet would calculate the cell: it begins like a formula and is not a number.
 bool is_formula(const std::string& text) {
   if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
-  char* end = nullptr;
-  std::strtod(text.c_str(), &end);
-  return text.front() == '\t' || text.front() == '\r' || end != text.c_str() + text.size();
+  std::string_view digits = text;
+  if (digits.front() == '+' && digits.find_first_of("+-", 1) != 1) digits.remove_prefix(1);
+  double number = 0;
+  return !parse_number(digits, &number);
 }
 
 // A text as a cell. A formula is preceded by a single quote, which spreadsheets read as "this is text".
