@@ -1,7 +1,6 @@
 // A recording as a table.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <ostream>
 
 #include "base/parse.hpp"
